@@ -1,0 +1,3 @@
+module qtsaccel
+
+go 1.26
