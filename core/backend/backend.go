@@ -1,0 +1,105 @@
+// Package backend is what a device must offer to run programs. An
+// implementation lives in a package under backends/, and proves itself there
+// with one line: backendtest.Run(t, backend).
+package backend
+
+import (
+	"time"
+	"unsafe"
+
+	"qtsaccel/core/graph"
+	"qtsaccel/core/ops"
+	"qtsaccel/core/tensor"
+)
+
+// Backend is a device made ready. Its methods may be called from any goroutine.
+type Backend interface {
+	// Info says what the backend is.
+	Info() Info
+	// Supports says whether the backend lowers this call itself; what it does
+	// not lower reaches it decomposed, or not at all.
+	Supports(c *ops.Call) bool
+	// NewStream makes one session's stream of work.
+	NewStream() (Stream, error)
+	// Close gives everything back. No stream is open any more.
+	Close() error
+}
+
+// Info describes a backend for people and for reports.
+type Info struct {
+	Name        string // "cpu", "vulkan:0", "reference"
+	Description string // the device's own name
+	Library     string // what computes, with its version: "ggml 0.25.1"
+	Plugin      string // the file that was loaded, "" for none
+	Threads     int    // CPU threads of a run that sets none
+	Notes       []string
+}
+
+// Stream is one session's stream of work: its state, its scratch memory, its
+// queue. Calls on a stream, and on what it built, never overlap: the session
+// takes care of that.
+type Stream interface {
+	// AddState allocates a state tensor, all zero. The name is new.
+	AddState(name string, t tensor.Type) error
+	// ResetState sets every state tensor to zero.
+	ResetState() error
+	// ReadState copies n bytes from an offset in a state to dst, WriteState the
+	// other way. The range was checked.
+	ReadState(name string, offset int64, dst unsafe.Pointer, n int64) error
+	WriteState(name string, offset int64, src unsafe.Pointer, n int64) error
+	// Build makes a program ready to run. The states that it names exist, its
+	// weights have data.
+	Build(p *graph.Program) (Executable, error)
+	// Close gives everything back. Every executable is closed.
+	Close() error
+}
+
+// Executable is a program made ready on a stream.
+type Executable interface {
+	// Run uploads in, computes, and fills out: one entry for each of the
+	// program's inputs and outputs, in their order, sizes checked. A nil Data
+	// means "as it was" for an input and "not wanted" for an output. It makes no
+	// heap allocation.
+	Run(in, out []Buffer, o *RunOptions) error
+	// Placement says where the nodes run.
+	Placement() Placement
+	Close() error
+}
+
+// Buffer is host memory; its layout is that of the header's qtsa_input and
+// qtsa_output.
+type Buffer struct {
+	Data  unsafe.Pointer
+	Bytes uintptr
+}
+
+// RunOptions are the options of one run.
+type RunOptions struct {
+	Threads int         // 0: the backend's
+	Timing  *Timing     // filled if not nil
+	Cancel  *CancelFlag // set by another thread to stop the run; never nil
+}
+
+// Timing is how long the parts of a run took; its layout is that of the header's
+// qtsa_timing.
+type Timing struct {
+	Upload, Compute, Download time.Duration
+}
+
+// CancelFlag stops a run: not 0 asks for it. It lies in memory outside Go's
+// heap, since backends look at it while they compute.
+type CancelFlag = int32
+
+// Placement says where a program's nodes run and the memory it takes.
+type Placement struct {
+	Nodes        []NodePlacement
+	ScratchBytes int64 // of the stream, shared by its executables
+	IOBytes      int64 // of inputs and outputs
+}
+
+// NodePlacement counts the nodes of one operator on one device.
+type NodePlacement struct {
+	Op     string
+	Device string
+	Count  int
+}
