@@ -1,0 +1,5 @@
+include build/versions.mk
+
+.PHONY: ggml
+ggml:
+	@CGO_ENABLED=0 go run ./build/provision ggml
