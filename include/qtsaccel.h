@@ -45,9 +45,12 @@
  * OUT PARAMETERS come last, are named out_*, must not be null, and are set to zero
  * when the call fails.
  *
- * OPTIONS structs begin with struct_size. Make one with its _init function or
- * macro, then change fields; null instead of a struct means all defaults. They
- * only grow at their end: an older, smaller struct goes on working.
+ * OPTIONS structs begin with struct_size, which says how much of the struct the
+ * host was compiled with. Fill one with its _init function, or with zeros and
+ * sizeof the struct in struct_size, then change fields; null instead of a struct
+ * means all defaults. They only grow at their end: an older, smaller struct goes
+ * on working. Smaller than the first version's is INVALID_ARGUMENT, larger than
+ * the library knows VERSION_MISMATCH.
  *
  * SHAPES are row-major with the outermost dimension first, as in numpy and
  * PyTorch. A tensor has at most QTSA_MAX_RANK dimensions. A weight matrix is
@@ -212,8 +215,8 @@ typedef struct qtsa_backend_options {
     int32_t reserved; /* 0 */
 } qtsa_backend_options;
 
-/* Sets all fields to their defaults. Since 0.1. */
-QTSA_API qtsa_status qtsa_backend_options_init(qtsa_backend_options *options);
+/* Sets all fields to their defaults; struct_size is sizeof *options. Since 0.1. */
+QTSA_API qtsa_status qtsa_backend_options_init(qtsa_backend_options *options, size_t struct_size);
 
 /*
  * Makes a backend. options may be null. DEVICE_UNAVAILABLE: cannot be had, the
@@ -269,8 +272,8 @@ typedef struct qtsa_weights_options {
     size_t struct_size;
 } qtsa_weights_options;
 
-/* Sets all fields to their defaults. Since 0.1. */
-QTSA_API qtsa_status qtsa_weights_options_init(qtsa_weights_options *options);
+/* Sets all fields to their defaults; struct_size is sizeof *options. Since 0.1. */
+QTSA_API qtsa_status qtsa_weights_options_init(qtsa_weights_options *options, size_t struct_size);
 
 /*
  * Opens a GGUF (version 2 or 3) or safetensors file, told apart by content, reads
@@ -485,8 +488,8 @@ typedef struct qtsa_plan_options {
     int32_t reserved; /* 0 */
 } qtsa_plan_options;
 
-/* Sets all fields to their defaults. Since 0.1. */
-QTSA_API qtsa_status qtsa_plan_options_init(qtsa_plan_options *options);
+/* Sets all fields to their defaults; struct_size is sizeof *options. Since 0.1. */
+QTSA_API qtsa_status qtsa_plan_options_init(qtsa_plan_options *options, size_t struct_size);
 
 /*
  * Makes a plan of the graph as it is now. options may be null. INVALID_ARGUMENT:
@@ -546,8 +549,8 @@ typedef struct qtsa_run_options {
     qtsa_timing *timing;
 } qtsa_run_options;
 
-/* Sets all fields to their defaults. Since 0.1. */
-QTSA_API qtsa_status qtsa_run_options_init(qtsa_run_options *options);
+/* Sets all fields to their defaults; struct_size is sizeof *options. Since 0.1. */
+QTSA_API qtsa_status qtsa_run_options_init(qtsa_run_options *options, size_t struct_size);
 
 /*
  * Uploads the inputs, computes, and downloads the outputs; returns when they are
