@@ -1,0 +1,56 @@
+// Package mem gives memory outside Go's heap, for tensors: the garbage collector
+// neither scans nor counts it, it never moves, C may keep pointers into it, and
+// it goes back to the system the moment it is freed.
+package mem
+
+import (
+	"sync/atomic"
+
+	"qtsaccel/core/status"
+)
+
+// Alignment is what every allocation is aligned to at least: a cache line, and
+// the widest vector register.
+const Alignment = 64
+
+var live atomic.Int64
+
+// Live is the number of bytes mapped and not freed yet, by the whole process.
+// Tests end at the number they began with.
+func Live() int64 { return live.Load() }
+
+// Alloc maps n bytes, all zero, aligned to a page. They must go back to [Free].
+// The system commits them as they are touched. Of 0 bytes it gives an empty slice
+// that is not nil.
+//
+// OUT_OF_MEMORY has the number of bytes wanted; a negative n is INVALID_ARGUMENT.
+func Alloc(n int64) ([]byte, error) {
+	switch {
+	case n < 0:
+		return nil, status.Errorf(status.InvalidArgument, "cannot allocate %d bytes", n)
+	case n == 0:
+		return []byte{}, nil
+	case n != int64(int(n)):
+		return nil, status.Errorf(status.OutOfMemory, "out of memory: %d bytes wanted, more than this machine can address", n)
+	}
+	b, err := mapAnonymous(int(n))
+	if err != nil {
+		return nil, status.Errorf(status.OutOfMemory, "out of memory: %d bytes wanted: %w", n, err)
+	}
+	live.Add(n)
+	return b, nil
+}
+
+// Free gives back what [Alloc] gave; b must be that very slice, or INTERNAL. An
+// empty slice is fine.
+func Free(b []byte) error {
+	if cap(b) == 0 {
+		return nil
+	}
+	n := int64(cap(b))
+	if err := unmap(b); err != nil {
+		return status.Errorf(status.Internal, "cannot free %d bytes: %w", n, err)
+	}
+	live.Add(-n)
+	return nil
+}
