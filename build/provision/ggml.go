@@ -4,9 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
-	"path/filepath"
-	"slices"
 	"strings"
 )
 
@@ -14,16 +13,30 @@ import (
 type ggmlRoute struct {
 	name    string   // for people
 	version string   // of ggml
-	from    []string // everything that the result depends on
+	from    []string // everything else that the result depends on
 	// fill puts headers, libraries and licence into a stage.
 	fill func(context.Context, *stage) error
 }
 
-// ggmlStamp is where the stamp of ggml lies.
-const ggmlStamp = "ggml/STAMP"
+// Stamps of ggml: of the route, and of what ggml-source put over its result.
+const (
+	ggmlStamp    = "ggml/STAMP"
+	overlayStamp = "ggml/STAMP-SOURCE"
+)
+
+// ggmlResults are the results of a route, from dist/.
+var ggmlResults = []string{includeDir, libraryDir, licenceFile, versionFile}
 
 // provisionGGML provides ggml by the route that the environment chooses.
 func provisionGGML(ctx context.Context, p *project) error {
+	if p.env("GGML") == "prebuilt" {
+		// Asked for by name, it undoes what ggml-source put over it.
+		if _, err := os.Stat(p.dist(overlayStamp)); err == nil {
+			if err := (stamp{path: ggmlStamp}).clear(p); err != nil {
+				return err
+			}
+		}
+	}
 	route, err := p.chooseRoute(ctx)
 	if err != nil {
 		return err
@@ -31,18 +44,30 @@ func provisionGGML(ctx context.Context, p *project) error {
 	return p.provisionRoute(ctx, route)
 }
 
-func (p *project) chooseRoute(_ context.Context) (ggmlRoute, error) {
-	switch v := p.env("GGML"); v {
-	case "", "prebuilt":
+func (p *project) chooseRoute(ctx context.Context) (ggmlRoute, error) {
+	dir, route := p.env("GGML_DIR"), p.env("GGML")
+	switch {
+	case dir != "" && route != "" && route != "system":
+		return ggmlRoute{}, fmt.Errorf("GGML=%s and GGML_DIR=%s contradict each other", route, dir)
+	case dir != "" || route == "system":
+		return p.systemRoute(ctx, dir)
+	case route == "" || route == "prebuilt":
 		return p.prebuiltRoute()
+	case route == "source":
+		return p.sourceRoute()
 	default:
-		return ggmlRoute{}, fmt.Errorf("GGML=%s: known are prebuilt (the default) and system", v)
+		return ggmlRoute{}, fmt.Errorf("GGML=%s: known are prebuilt (the default), system and source", route)
 	}
+}
+
+// stamp returns the route's stamp on this platform.
+func (r ggmlRoute) stamp(host platform) stamp {
+	return newStamp(ggmlStamp, append([]string{r.name, r.version, host.String(), renameVersion}, r.from...)...)
 }
 
 // provisionRoute makes a route's results, unless they are there.
 func (p *project) provisionRoute(ctx context.Context, r ggmlRoute) (err error) {
-	st := newStamp(ggmlStamp, append([]string{r.name, r.version, p.host.String(), renameVersion}, r.from...)...)
+	st := r.stamp(p.host)
 	if st.current(p) {
 		return nil
 	}
@@ -55,90 +80,42 @@ func (p *project) provisionRoute(ctx context.Context, r ggmlRoute) (err error) {
 	if err := r.fill(ctx, s); err != nil {
 		return err
 	}
-	if err := p.writeVersion(s, r); err != nil {
+	if err := s.writeVersion(r.version, r.name); err != nil {
 		return err
 	}
-	if err := st.clear(p); err != nil {
+	if err := errors.Join(st.clear(p), stamp{path: overlayStamp}.clear(p)); err != nil {
 		return err
 	}
-	results := []string{includeDir, libraryDir, licenceFile, versionFile}
-	if err := s.install(results...); err != nil {
+	if err := s.install(ggmlResults...); err != nil {
 		return err
 	}
-	return st.write(p, results...)
+	return st.write(p, ggmlResults...)
 }
 
 // writeVersion tells, for people, what was provided.
-func (p *project) writeVersion(s *stage, r ggmlRoute) error {
+func (s *stage) writeVersion(version, route string) error {
 	libs, err := os.ReadDir(s.path(libraryDir))
 	if err != nil {
 		return err
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "version: %s\nroute: %s\nplatform: %s\nfiles:\n", r.version, r.name, p.host)
-	base := false
+	fmt.Fprintf(&b, "version: %s\nroute: %s\nplatform: %s\nfiles:\n", version, route, s.p.host)
 	for _, l := range libs {
 		fmt.Fprintf(&b, "  %s\n", l.Name())
-		base = base || strings.HasPrefix(l.Name(), "libqtsg-base.") || strings.HasPrefix(l.Name(), "libggml-base.")
 	}
-	if !base || len(libs) < 2 {
-		return fmt.Errorf("%s provided only %d libraries; the base and a backend are needed", r.name, len(libs))
+	if n := countBase(libs); n == 0 || n == len(libs) {
+		return fmt.Errorf("%s gave %d libraries, %d of them ggml's base; the base and a backend are needed", route, len(libs), n)
 	}
 	return os.WriteFile(s.path(versionFile), []byte(b.String()), 0o644)
 }
 
-// prebuiltRoute takes upstream's libraries from an npm package.
-func (p *project) prebuiltRoute() (ggmlRoute, error) {
-	pkg, err := p.pins.npm(p.host.pinPrefix())
-	if err != nil {
-		return ggmlRoute{}, fmt.Errorf("no prebuilt ggml for %s: use an installed one (GGML=system or GGML_DIR=<prefix>), or build it (make ggml-source)", p.host)
-	}
-	source, err := p.pins.npm("GGML_SOURCE")
-	if err != nil {
-		return ggmlRoute{}, err
-	}
-	version, err := p.pins.get("GGML_VERSION")
-	if err != nil {
-		return ggmlRoute{}, err
-	}
-	return ggmlRoute{
-		name:    "prebuilt " + pkg.spec,
-		version: version,
-		from:    []string{pkg.hash, source.hash},
-		fill: func(ctx context.Context, s *stage) error {
-			if err := p.unpackHeaders(ctx, s); err != nil {
-				return err
-			}
-			return p.unpackPrebuilt(ctx, s, pkg)
-		},
-	}, nil
-}
-
-// unpackPrebuilt puts the libraries of a package into a stage, renamed.
-func (p *project) unpackPrebuilt(ctx context.Context, s *stage, pkg npmPackage) error {
-	tgz, err := p.download(ctx, pkg)
-	if err != nil {
-		return err
-	}
-	const raw = "prebuilt"
-	err = unpackTgz(tgz, s.path(raw), func(name string) string {
-		base := filepath.Base(name)
-		if strings.HasPrefix(base, "libggml-") && slices.Contains(p.host.librarySuffixes(), filepath.Ext(base)) {
-			return base
-		}
-		return ""
-	})
-	if err != nil {
-		return err
-	}
-	libs, err := os.ReadDir(s.path(raw))
-	if err != nil {
-		return err
-	}
+// countBase counts the names that ggml's base library has in a folder.
+func countBase(libs []fs.DirEntry) int {
+	n := 0
 	for _, l := range libs {
-		if _, err := p.installLibrary(s, s.path(raw, l.Name()), l.Name()); err != nil {
-			return err
+		if strings.HasPrefix(l.Name(), "libqtsg-base.") || strings.HasPrefix(l.Name(), "libggml-base.") {
+			n++
 		}
 	}
-	return nil
+	return n
 }

@@ -24,6 +24,10 @@ var whats = []struct {
 	run        func(context.Context, *project) error
 }{
 	{"ggml", "ggml's headers and libraries: prebuilt, or installed ones with GGML=system or GGML_DIR=<prefix>", provisionGGML},
+	{"ggml-source", "what the prebuilt ggml lacks, built with CMake: GGML_CUDA=1 CUDA_ARCHS=90, GGML_VULKAN=1, or else a CPU backend for this machine", provisionGGMLSource},
+	{"esrgan", "the weights of ESRGAN-slim", fetchWhat("ESRGAN", esrganFiles)},
+	{"onnxruntime", "ONNX Runtime's library, for the benchmarks", fetchWhat("ONNXRUNTIME", onnxRuntimeFiles)},
+	{"other-ggml", "ggml under its own names, of another version and of ours, for the tests with two copies", provisionOtherGGML},
 }
 
 func main() {

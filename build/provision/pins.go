@@ -48,6 +48,22 @@ type npmPackage struct {
 	hash string // sha512-<base64>
 }
 
+// ggmlVersion and ggmlSource are what a platform's prebuilt libraries were made
+// from. A system whose packages lag behind has pins of its own.
+func (p pins) ggmlVersion(host platform) (string, error) {
+	if v, ok := p[host.systemPrefix()+"_VERSION"]; ok {
+		return v, nil
+	}
+	return p.get("GGML_VERSION")
+}
+
+func (p pins) ggmlSource(host platform) (npmPackage, error) {
+	if _, ok := p[host.systemPrefix()+"_SOURCE_NPM"]; ok {
+		return p.npm(host.systemPrefix() + "_SOURCE")
+	}
+	return p.npm("GGML_SOURCE")
+}
+
 // npm returns the package pinned by <prefix>_NPM and <prefix>_HASH.
 func (p pins) npm(prefix string) (npmPackage, error) {
 	spec, err := p.get(prefix + "_NPM")

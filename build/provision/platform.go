@@ -14,8 +14,11 @@ func (p platform) String() string { return p.os + "/" + p.arch }
 
 // pinPrefix is the start of the pins of this platform's prebuilt ggml.
 func (p platform) pinPrefix() string {
-	return "GGML_" + strings.ToUpper(p.os) + "_" + strings.ToUpper(p.arch)
+	return p.systemPrefix() + "_" + strings.ToUpper(p.arch)
 }
+
+// systemPrefix is the start of pins that hold for the whole operating system.
+func (p platform) systemPrefix() string { return "GGML_" + strings.ToUpper(p.os) }
 
 // librarySuffixes are the endings of ggml's libraries. On macOS its build makes
 // the base a .dylib and leaves the plugins .so.

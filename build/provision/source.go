@@ -15,7 +15,7 @@ import (
 // unpackSource extracts the parts of the pinned ggml source that are named, as
 // they lie in the upstream tree, into dir.
 func (p *project) unpackSource(ctx context.Context, dir string, parts ...string) (err error) {
-	pkg, err := p.pins.npm("GGML_SOURCE")
+	pkg, err := p.pins.ggmlSource(p.host)
 	if err != nil {
 		return err
 	}
@@ -47,7 +47,7 @@ func (p *project) unpackSource(ctx context.Context, dir string, parts ...string)
 	if err != nil {
 		return err
 	}
-	want, err := p.pins.get("GGML_VERSION")
+	want, err := p.pins.ggmlVersion(p.host)
 	if err != nil {
 		return err
 	}

@@ -98,13 +98,9 @@ func (s stamp) current(p *project) bool {
 		return false
 	}
 	for _, line := range lines[1:] {
-		var size int64
-		var name string
-		if _, err := fmt.Sscanf(line, "%d %s", &size, &name); err != nil {
-			return false
-		}
+		size, name, _ := strings.Cut(line, " ")
 		info, err := os.Stat(p.dist(name))
-		if err != nil || info.Size() != size {
+		if err != nil || fmt.Sprint(info.Size()) != size {
 			return false
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -29,18 +30,12 @@ const renameVersion = "1"
 
 func renameSymbol(name string) string { return symbolRules.Replace(name) }
 
-// versionedSoname is a soname with a version behind it, as an installed ggml has.
-var versionedSoname = regexp.MustCompile(`^(libggml.*\.so)\.[0-9.]+$`)
-
 // renameLibrary returns our name for one of ggml's libraries: libqtsg-base.so for
 // libggml-base.so, and for libggml-base.so.0 too, so that plugins find the base
 // under one name whichever way it came. Other libraries keep their names.
 func renameLibrary(name string) string {
-	if m := versionedSoname.FindStringSubmatch(name); m != nil {
-		name = m[1]
-	}
 	if rest, ok := strings.CutPrefix(name, "libggml"); ok {
-		return "libqtsg" + rest
+		return unversioned("libqtsg" + rest)
 	}
 	return name
 }
@@ -91,18 +86,19 @@ func checkNames(n elfrename.Names) error {
 	return nil
 }
 
-// installLibrary copies a library of ggml into a stage under our name, with our
-// symbols where the platform needs that, and returns the name.
-func (p *project) installLibrary(s *stage, from, name string) (string, error) {
+// installLibrary copies a library of ggml into a stage, under our name and with
+// our symbols where the platform needs that.
+func (s *stage) installLibrary(from string) error {
 	data, err := os.ReadFile(from)
 	if err != nil {
-		return "", err
+		return err
 	}
-	if p.host.renames() {
+	name := filepath.Base(from)
+	if s.p.host.renames() {
 		if data, err = renameELF(data); err != nil {
-			return "", fmt.Errorf("renaming the symbols of %s: %w", from, err)
+			return fmt.Errorf("renaming the symbols of %s: %w", from, err)
 		}
 		name = renameLibrary(name)
 	}
-	return name, os.WriteFile(s.path(libraryDir, name), data, 0o755)
+	return os.WriteFile(s.path(libraryDir, name), data, 0o755)
 }

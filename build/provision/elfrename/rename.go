@@ -85,7 +85,7 @@ func (im *image) rewriteStrings(edit Edit) error {
 		clear(field[copy(field, name):])
 	}
 
-	defined := make(map[string]bool)
+	old := make(map[string]string) // by new name
 	for i, r := range refs {
 		got, err := im.str(uint64(r.off))
 		if err != nil {
@@ -95,10 +95,11 @@ func (im *image) rewriteStrings(edit Edit) error {
 			return fmt.Errorf("%q should have become %q but reads %q: it shares bytes with another name", r.text, want[i], got)
 		}
 		if r.kind == refDefined {
-			if defined[got] && got != r.text {
-				return fmt.Errorf("%q becomes %q, which exists already", r.text, got)
+			// Versions of one symbol share a name; two symbols must not.
+			if first, ok := old[got]; ok && first != r.text {
+				return fmt.Errorf("%q and %q both become %q", first, r.text, got)
 			}
-			defined[got] = true
+			old[got] = r.text
 		}
 	}
 	return nil

@@ -1,0 +1,216 @@
+package main
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"qtsaccel/build/provision/elfrename"
+)
+
+// hostProject returns the repository's project, as the command sees it.
+func hostProject(t *testing.T) *project {
+	t.Helper()
+	p, err := openProject()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// TestProvisioned computes products with what is in dist/, whichever route it
+// came by, while another ggml is preloaded if there is one.
+func TestProvisioned(t *testing.T) {
+	p := hostProject(t)
+	if p.host.os != "linux" {
+		t.Skip("libraries are renamed on Linux only")
+	}
+	if _, err := os.Stat(p.dist(versionFile)); err != nil {
+		t.Skip("ggml is not provisioned")
+	}
+	cc, err := exec.LookPath("cc")
+	if err != nil {
+		t.Skip("no C compiler")
+	}
+	program := filepath.Join(t.TempDir(), "product")
+	if msg, err := exec.Command(cc, "-Wall", "-Werror", "-I", p.dist(includeDir), "-o", program, "testdata/product.c", "-ldl").CombinedOutput(); err != nil {
+		t.Fatalf("cc: %v\n%s", err, msg)
+	}
+	version, _, _ := strings.Cut(strings.TrimPrefix(readText(t, p.dist(versionFile)), "version: "), "\n")
+
+	preloads := map[string]string{"alone": ""}
+	for _, other := range []string{"older", "same"} {
+		lib := p.dist("other-ggml", other, "libggml-base.so")
+		if _, err := os.Stat(lib); err == nil {
+			preloads["with "+other] = lib + ":" + p.dist("other-ggml", other, "libggml-cpu-x64.so")
+		}
+	}
+	for name, preload := range preloads {
+		t.Run(name, func(t *testing.T) {
+			cmd := exec.Command(program, p.dist(libraryDir))
+			cmd.Env = append(os.Environ(), "LD_PRELOAD="+preload)
+			out, err := cmd.CombinedOutput()
+			if err != nil || !strings.HasPrefix(string(out), version+": ") {
+				t.Errorf("%v\n%s\nwant ggml %s", err, out, version)
+			}
+			t.Logf("%s", out)
+		})
+	}
+}
+
+func readText(t *testing.T, path string) string {
+	t.Helper()
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+// TestPrebuiltPlatforms provisions for each platform from the packages that are
+// in dist/download; it fetches nothing.
+func TestPrebuiltPlatforms(t *testing.T) {
+	tests := []struct {
+		host platform
+		want []string
+	}{
+		{platform{"linux", "amd64"}, []string{"libqtsg-base.so", "libqtsg-cpu-haswell.so", "libqtsg-vulkan.so"}},
+		{platform{"linux", "arm64"}, []string{"libqtsg-base.so", "libqtsg-cpu-armv8.0_1.so"}},
+		{platform{"darwin", "arm64"}, []string{"libggml-base.dylib", "libggml-cpu-apple_m1.so", "libggml-metal.so"}},
+		{platform{"darwin", "amd64"}, []string{"libggml-base.dylib", "libggml-cpu-haswell.so"}},
+	}
+	real := hostProject(t)
+	for _, tt := range tests {
+		t.Run(tt.host.String(), func(t *testing.T) {
+			p := &project{root: t.TempDir(), pins: real.pins, env: func(string) string { return "" }, host: tt.host}
+			libs, err := p.pins.npm(tt.host.pinPrefix())
+			if err != nil {
+				t.Fatal(err)
+			}
+			source, err := p.pins.ggmlSource(tt.host)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := os.MkdirAll(p.dist("download"), 0o755); err != nil {
+				t.Fatal(err)
+			}
+			for _, pkg := range []npmPackage{libs, source} {
+				from := real.dist("download", pkg.file())
+				if _, err := os.Stat(from); err != nil {
+					t.Skipf("%s is not in dist/download", pkg.file())
+				}
+				if err := os.Symlink(from, p.dist("download", pkg.file())); err != nil {
+					t.Fatal(err)
+				}
+			}
+
+			if err := provisionGGML(t.Context(), p); err != nil {
+				t.Fatal(err)
+			}
+			for _, name := range tt.want {
+				data, err := os.ReadFile(p.dist(libraryDir, name))
+				if err != nil {
+					t.Error(err)
+				}
+				if !tt.host.renames() || err != nil {
+					continue
+				}
+				names, err := elfrename.Read(data)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if name != "libqtsg-base.so" && !slices.Contains(names.Needed, "libqtsg-base.so") {
+					t.Errorf("%s needs %q", name, names.Needed)
+				}
+			}
+			for _, name := range []string{includeDir + "/ggml.h", includeDir + "/gguf.h", licenceFile, versionFile} {
+				if _, err := os.Stat(p.dist(name)); err != nil {
+					t.Error(err)
+				}
+			}
+
+			// A second run changes nothing; one after a loss makes it good.
+			before, err := os.Stat(p.dist(libraryDir))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := provisionGGML(t.Context(), p); err != nil {
+				t.Fatal(err)
+			}
+			if after, err := os.Stat(p.dist(libraryDir)); err != nil || !os.SameFile(before, after) {
+				t.Errorf("a second run did the work again (%v)", err)
+			}
+			lost := p.dist(libraryDir, tt.want[1])
+			if err := os.Remove(lost); err != nil {
+				t.Fatal(err)
+			}
+			if err := provisionGGML(t.Context(), p); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := os.Stat(lost); err != nil {
+				t.Error(err)
+			}
+			if left, _ := filepath.Glob(p.dist(".*")); len(left) > 0 {
+				t.Errorf("left behind: %q", left)
+			}
+		})
+	}
+}
+
+func TestRenameNames(t *testing.T) {
+	for old, want := range map[string]string{
+		"libggml-base.so":            "libqtsg-base.so",
+		"libggml-base.so.0":          "libqtsg-base.so",
+		"libggml-base.so.0.27.0":     "libqtsg-base.so",
+		"libggml-cpu-armv8.2_1.so":   "libqtsg-cpu-armv8.2_1.so",
+		"libggml-cpu-armv8.2_1.so.0": "libqtsg-cpu-armv8.2_1.so",
+		"libggml.so.0":               "libqtsg.so",
+		"libstdc++.so.6":             "libstdc++.so.6",
+		"libvulkan.so.1":             "libvulkan.so.1",
+	} {
+		if got := renameLibrary(old); got != want || len(got) > len(old) {
+			t.Errorf("library %s becomes %s, want %s", old, got, want)
+		}
+	}
+	if got := unversioned("libggml-base.0.27.0.dylib"); got != "libggml-base.dylib" {
+		t.Errorf("got %s", got)
+	}
+	for old, want := range map[string]string{
+		"ggml_mul_mat":                   "qtsg_mul_mat",
+		"gguf_init_from_file":            "qtsu_init_from_file",
+		"dequantize_row_q4_0":            "deqts_tize_row_q4_0",
+		"_Z14gguf_type_size9gguf_type":   "_Z14qtsu_type_size9qtsu_type",
+		"iq2xs_init_impl":                "qt2xs_init_impl",
+		"llamafile_sgemm":                "qtsa_file_sgemm",
+		"_ZN4ggml3cpu13tensor_traitsE":   "_ZN4qtsg3cpu13tensor_traitsE",
+		"malloc":                         "malloc",
+		"_ZNSt6vectorIiSaIiEE7reserveEm": "_ZNSt6vectorIiSaIiEE7reserveEm",
+	} {
+		if got := renameSymbol(old); got != want || len(got) != len(old) {
+			t.Errorf("symbol %s becomes %s, want %s", old, got, want)
+		}
+	}
+}
+
+// TestForeignNames tells the standard library's names, which are shared on
+// purpose, from a backend's own that no rule renames.
+func TestForeignNames(t *testing.T) {
+	for name, want := range map[string]bool{
+		"_ZNSt6vectorIiSaIiEE7reserveEm":                      true,
+		"_ZSt4endlIcSt11char_traitsIcEERSt13basic_ostreamIT_": true,
+		"_ZTISt11_Mutex_baseILN9__gnu_cxx12_Lock_policyE2EE":  true,
+		"_ZNKSt5ctypeIcE8do_widenEc":                          true,
+		"_ZN9__gnu_cxx13new_allocatorIcEC1Ev":                 true,
+		"_ZZNSt19_Sp_make_shared_tag5_S_tiEvE5__tag":          true,
+		"_Z17tiled_repack_src0ILi16EEvP15tiled_tile_src0iiib": false,
+		"_ZN9cpuid_x86C1Ev":                                   false,
+		"some_function":                                       false,
+	} {
+		if got := foreign.MatchString(name); got != want {
+			t.Errorf("%s: foreign is %v", name, got)
+		}
+	}
+}
