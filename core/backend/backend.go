@@ -27,12 +27,12 @@ type Backend interface {
 
 // Info describes a backend for people and for reports.
 type Info struct {
-	Name        string // "cpu", "vulkan:0", "reference"
-	Description string // the device's own name
-	Library     string // what computes, with its version: "ggml 0.25.1"
-	Plugin      string // the file that was loaded, "" for none
-	Threads     int    // CPU threads of a run that sets none
-	Notes       []string
+	Name        string   `json:"name"`             // "cpu", "vulkan:0", "reference"
+	Description string   `json:"description"`      // the device's own name
+	Library     string   `json:"library"`          // what computes, with its version: "ggml 0.25.1"
+	Plugin      string   `json:"plugin,omitempty"` // the file that was loaded, "" for none
+	Threads     int      `json:"threads"`          // CPU threads of a run that sets none
+	Notes       []string `json:"notes,omitempty"`  // what else a user should know
 }
 
 // Stream is one session's stream of work: its state, its scratch memory, its
@@ -92,14 +92,14 @@ type CancelFlag = int32
 
 // Placement says where a program's nodes run and the memory it takes.
 type Placement struct {
-	Nodes        []NodePlacement
-	ScratchBytes int64 // of the stream, shared by its executables
-	IOBytes      int64 // of inputs and outputs
+	Nodes        []NodePlacement `json:"nodes"`
+	ScratchBytes int64           `json:"scratch_bytes"` // of the stream, shared by its executables
+	IOBytes      int64           `json:"io_bytes"`      // of inputs and outputs
 }
 
 // NodePlacement counts the nodes of one operator on one device.
 type NodePlacement struct {
-	Op     string
-	Device string
-	Count  int
+	Op     string `json:"op"`
+	Device string `json:"device"`
+	Count  int    `json:"count"`
 }

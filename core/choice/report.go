@@ -1,0 +1,53 @@
+package choice
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"qtsaccel/core/backend"
+)
+
+// Report is the story of a choice.
+type Report struct {
+	Requested string       `json:"requested"`
+	Source    string       `json:"source"`
+	Tried     []Attempt    `json:"tried"`
+	Backend   backend.Info `json:"backend"`
+}
+
+// Attempt is one backend that was tried.
+type Attempt struct {
+	Name   string `json:"name"`
+	Taken  bool   `json:"taken"`
+	Reason string `json:"reason,omitempty"` // why it was not
+}
+
+// Text tells the report to a person.
+func (r *Report) Text() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "requested: %s (%s)\n", r.Requested, r.Source)
+	for _, a := range r.Tried {
+		if a.Taken {
+			fmt.Fprintf(&b, "  %s: taken\n", a.Name)
+		} else {
+			fmt.Fprintf(&b, "  %s: %s\n", a.Name, a.Reason)
+		}
+	}
+	i := r.Backend
+	fmt.Fprintf(&b, "backend:   %s (%s)\nlibrary:   %s\n", i.Name, i.Description, i.Library)
+	if i.Plugin != "" {
+		fmt.Fprintf(&b, "plugin:    %s\n", i.Plugin)
+	}
+	fmt.Fprintf(&b, "threads:   %d\n", i.Threads)
+	for _, n := range i.Notes {
+		fmt.Fprintf(&b, "note:      %s\n", n)
+	}
+	return b.String()
+}
+
+// JSON tells the report to a program.
+func (r *Report) JSON() (string, error) {
+	text, err := json.MarshalIndent(r, "", "  ")
+	return string(text), err
+}

@@ -1,0 +1,59 @@
+package session
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"qtsaccel/core/backend"
+)
+
+type placement struct {
+	Graph     string              `json:"graph"`
+	Cache     CacheStats          `json:"cache"`
+	Instances []instancePlacement `json:"instances"`
+}
+
+type instancePlacement struct {
+	Dims map[string]int64 `json:"dims,omitempty"`
+	backend.Placement
+}
+
+// Placement tells what the plan is made of and where its nodes run.
+func (p *Plan) Placement(f Format) (string, error) {
+	p.session.turn.Lock()
+	defer p.session.turn.Unlock()
+	r := placement{Graph: p.graph.Label(), Cache: p.stats, Instances: []instancePlacement{}}
+	for _, i := range p.instances {
+		dims := map[string]int64{}
+		for n, d := range p.graph.Dims() {
+			dims[d.Name] = i.dims[n]
+		}
+		r.Instances = append(r.Instances, instancePlacement{dims, i.exec.Placement()})
+	}
+	if f == JSON {
+		text, err := json.MarshalIndent(r, "", "  ")
+		return string(text), err
+	}
+	return r.text(p), nil
+}
+
+func (r *placement) text(p *Plan) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "graph %q: %d instances, %d hits, %d builds, %d evictions\n",
+		r.Graph, len(r.Instances), r.Cache.Hits, r.Cache.Builds, r.Cache.Evictions)
+	for _, i := range r.Instances {
+		total := 0
+		for _, n := range i.Nodes {
+			total += n.Count
+		}
+		for _, d := range p.graph.Dims() {
+			fmt.Fprintf(&b, "  %s=%d", d.Name, i.Dims[d.Name])
+		}
+		fmt.Fprintf(&b, "  %d nodes, %d bytes of inputs and outputs, %d bytes of shared scratch\n", total, i.IOBytes, i.ScratchBytes)
+		for _, n := range i.Nodes {
+			fmt.Fprintf(&b, "    %4d × %s on %s\n", n.Count, n.Op, n.Device)
+		}
+	}
+	return b.String()
+}

@@ -1,0 +1,291 @@
+package session
+
+import (
+	"math"
+	"sync/atomic"
+	"unsafe"
+
+	"qtsaccel/core/backend"
+	"qtsaccel/core/graph"
+	"qtsaccel/core/status"
+	"qtsaccel/core/tensor"
+)
+
+// Plan is a graph made ready on a session. Everything in it is used by whoever
+// has the session's turn.
+type Plan struct {
+	session  *Session
+	graph    *graph.Snapshot
+	refs     atomic.Int64
+	capacity int
+
+	instances []*instance // the most recently used first
+	spare     *graph.Program
+	stats     CacheStats
+	options   backend.RunOptions // of the run in progress; here so that a run allocates nothing
+}
+
+// Options are the options of a plan; zero values are the defaults.
+type Options struct {
+	MaxInstances int // 0: 32
+}
+
+// CacheStats counts what became of the plan's instances.
+type CacheStats struct {
+	Hits      uint64 `json:"hits"`
+	Builds    uint64 `json:"builds"`
+	Evictions uint64 `json:"evictions"`
+}
+
+const defaultInstances = 32
+
+// NewPlan makes a plan with one reference; it retains the session and the graph.
+func NewPlan(s *Session, g *graph.Graph, o Options) (*Plan, error) {
+	if o.MaxInstances < 0 || o.MaxInstances > math.MaxInt32 {
+		return nil, status.Errorf(status.InvalidArgument, "max_instances is %d, want 1 or more, or 0 for %d", o.MaxInstances, defaultInstances)
+	}
+	if o.MaxInstances == 0 {
+		o.MaxInstances = defaultInstances
+	}
+	snapshot, err := g.Snapshot()
+	if err != nil {
+		return nil, err
+	}
+	p := &Plan{session: s, graph: snapshot, capacity: o.MaxInstances}
+	if err := p.check(); err != nil {
+		snapshot.Release()
+		return nil, err
+	}
+	s.Retain()
+	p.refs.Store(1)
+	return p, nil
+}
+
+// check finds early what can be found without building: operators that the
+// backend lacks, states that do not fit.
+func (p *Plan) check() error {
+	s := p.session
+	s.turn.Lock()
+	defer s.turn.Unlock()
+	dims := p.graph.Dims()
+	low, high := make([]int64, len(dims)), make([]int64, len(dims))
+	for i, d := range dims {
+		low[i], high[i] = d.Min, d.Max
+	}
+	program, err := p.graph.Bind(low, s.backend.impl.Supports)
+	if err != nil {
+		return err
+	}
+	if len(dims) == 0 {
+		p.spare = program
+	} else if _, err := p.graph.Bind(high, s.backend.impl.Supports); err != nil {
+		return err
+	}
+	return status.Wrapf(s.addStates(p.graph.States()), "graph %q", p.graph.Label())
+}
+
+// Retain adds a reference.
+func (p *Plan) Retain() { p.refs.Add(1) }
+
+// Release gives one back.
+func (p *Plan) Release() {
+	if p.refs.Add(-1) != 0 {
+		return
+	}
+	p.session.turn.Lock()
+	for _, i := range p.instances {
+		_ = i.exec.Close()
+	}
+	p.session.turn.Unlock()
+	p.graph.Release()
+	p.session.Release()
+}
+
+// InputIndex finds an input's index by name, OutputIndex an output's.
+func (p *Plan) InputIndex(name string) (int, error)  { return p.graph.InputIndex(name) }
+func (p *Plan) OutputIndex(name string) (int, error) { return p.graph.OutputIndex(name) }
+
+// Prepare builds what a run with these values of the dynamic dimensions needs.
+func (p *Plan) Prepare(dims []int64) error {
+	p.session.turn.Lock()
+	defer p.session.turn.Unlock()
+	_, err := p.instance(dims)
+	return err
+}
+
+// RunOptions are the options of a run; zero values are the defaults.
+type RunOptions struct {
+	Dims    []int64
+	Threads int
+	Timing  *backend.Timing
+}
+
+// Run uploads in, computes, and downloads to out: one entry for each input and
+// output of the graph. The memory behind them is the host's and used during the
+// call only.
+func (p *Plan) Run(in, out []backend.Buffer, o RunOptions) error {
+	if o.Threads < 0 {
+		return status.Errorf(status.InvalidArgument, "threads is %d, want 1 or more, or 0 for the backend's", o.Threads)
+	}
+	s := p.session
+	s.turn.Lock()
+	defer s.turn.Unlock()
+	i, err := p.instance(o.Dims)
+	if err != nil {
+		return err
+	}
+	if err := i.check(in, out); err != nil {
+		return status.Wrapf(err, "graph %q", p.graph.Label())
+	}
+	atomic.StoreInt32(s.cancel, 0)
+	p.options = backend.RunOptions{Threads: o.Threads, Timing: o.Timing, Cancel: s.cancel}
+	err = i.exec.Run(in, out, &p.options)
+	p.options.Timing = nil
+	if err != nil {
+		return status.Wrapf(err, "graph %q", p.graph.Label())
+	}
+	i.complete = true
+	return nil
+}
+
+// instance is a plan for given values of the dynamic dimensions.
+type instance struct {
+	dims     []int64
+	exec     backend.Executable
+	in, out  []port
+	indices  []int // of the inputs whose values are indices
+	complete bool  // a run succeeded, so that every input was given once
+}
+
+// port is an input or output as a run checks it.
+type port struct {
+	name  string
+	dtype tensor.DType
+	bytes uintptr
+	below int64
+}
+
+// instance finds or builds the instance for values of the dynamic dimensions.
+func (p *Plan) instance(dims []int64) (*instance, error) {
+	for n, i := range p.instances {
+		if !sameDims(i.dims, dims) {
+			continue
+		}
+		p.stats.Hits++
+		if n > 0 {
+			copy(p.instances[1:n+1], p.instances[:n])
+			p.instances[0] = i
+		}
+		return i, nil
+	}
+	return p.build(dims)
+}
+
+func (p *Plan) build(dims []int64) (*instance, error) {
+	program := p.spare
+	if program == nil {
+		var err error
+		if program, err = p.graph.Bind(dims, p.session.backend.impl.Supports); err != nil {
+			return nil, err
+		}
+	} else if err := p.graph.CheckDims(dims); err != nil {
+		return nil, err
+	}
+	exec, err := p.session.stream.Build(program)
+	if err != nil {
+		return nil, status.Wrapf(err, "graph %q", p.graph.Label())
+	}
+	p.spare = nil
+	p.stats.Builds++
+	i := &instance{dims: append([]int64(nil), dims...), exec: exec}
+	for n, t := range program.Inputs {
+		i.in = append(i.in, newPort(program.Tensors[t].Name, &program.Tensors[t]))
+		if i.in[n].below > 0 {
+			i.indices = append(i.indices, n)
+		}
+	}
+	for n, t := range program.Outputs {
+		i.out = append(i.out, newPort(p.graph.OutputName(n), &program.Tensors[t]))
+	}
+	if len(p.instances) == p.capacity {
+		last := p.instances[len(p.instances)-1]
+		p.instances = p.instances[:len(p.instances)-1]
+		p.stats.Evictions++
+		if err := last.exec.Close(); err != nil {
+			_ = exec.Close()
+			return nil, status.Wrapf(err, "graph %q", p.graph.Label())
+		}
+	}
+	p.instances = append([]*instance{i}, p.instances...)
+	return i, nil
+}
+
+func newPort(name string, t *graph.ProgramTensor) port {
+	return port{name: name, dtype: t.Type.DType, bytes: uintptr(t.Type.Bytes()), below: t.Below}
+}
+
+func sameDims(a, b []int64) bool {
+	if len(a) != len(b) {
+		return false
+	}
+	for i := range a {
+		if a[i] != b[i] {
+			return false
+		}
+	}
+	return true
+}
+
+// check finds what is wrong with a run's buffers before anything is touched.
+func (i *instance) check(in, out []backend.Buffer) error {
+	if len(in) != len(i.in) {
+		return status.Errorf(status.InvalidArgument, "%d inputs are given, the graph has %d", len(in), len(i.in))
+	}
+	if len(out) != len(i.out) {
+		return status.Errorf(status.InvalidArgument, "%d outputs are given, the graph has %d", len(out), len(i.out))
+	}
+	for n := range in {
+		if in[n].Data != nil && in[n].Bytes != i.in[n].bytes {
+			return status.Errorf(status.ShapeMismatch, "input %q: %d bytes are given, it has %d", i.in[n].name, in[n].Bytes, i.in[n].bytes)
+		}
+	}
+	for n := range out {
+		if out[n].Data != nil && out[n].Bytes != i.out[n].bytes {
+			return status.Errorf(status.ShapeMismatch, "output %q: %d bytes are given, it has %d", i.out[n].name, out[n].Bytes, i.out[n].bytes)
+		}
+	}
+	if !i.complete {
+		for n := range in {
+			if in[n].Data == nil {
+				return status.Errorf(status.InvalidState, "input %q is not given, and no run has succeeded that gave it", i.in[n].name)
+			}
+		}
+	}
+	for _, n := range i.indices {
+		if in[n].Data == nil {
+			continue
+		}
+		if err := i.in[n].checkIndices(in[n].Data); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// checkIndices keeps values that ggml would abort on away from it. Host memory
+// need not be aligned.
+func (p *port) checkIndices(data unsafe.Pointer) error {
+	_, size := p.dtype.Block()
+	for n := uintptr(0); n < p.bytes/uintptr(size); n++ {
+		var v int64
+		if p.dtype == tensor.I64 {
+			v = *(*int64)(unsafe.Add(data, 8*n))
+		} else {
+			v = int64(*(*int32)(unsafe.Add(data, 4*n)))
+		}
+		if v < 0 || v >= p.below {
+			return status.Errorf(status.InvalidArgument, "input %q: element %d is %d, want 0 to %d", p.name, n, v, p.below-1)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,135 @@
+package session
+
+import (
+	"fmt"
+	"sort"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"unsafe"
+
+	"qtsaccel/core/backend"
+	"qtsaccel/core/mem"
+	"qtsaccel/core/status"
+	"qtsaccel/core/tensor"
+)
+
+// Session is one stream of work on a backend, with its state. Calls on it take
+// turns.
+type Session struct {
+	backend *Backend
+	refs    atomic.Int64
+	// cancel is looked at by the backend while it computes, hence outside Go's
+	// heap.
+	cancel     *backend.CancelFlag
+	cancelHome []byte
+
+	turn   sync.Mutex // held by whoever uses what follows
+	stream backend.Stream
+	states map[string]tensor.Type
+}
+
+// New makes a session with one reference; it retains the backend.
+func New(b *Backend) (*Session, error) {
+	home, err := mem.Alloc(int64(unsafe.Sizeof(backend.CancelFlag(0))))
+	if err != nil {
+		return nil, status.Wrapf(err, "session")
+	}
+	stream, err := b.impl.NewStream()
+	if err != nil {
+		mem.Free(home)
+		return nil, status.Wrapf(err, "session")
+	}
+	b.Retain()
+	s := &Session{
+		backend:    b,
+		cancel:     (*backend.CancelFlag)(unsafe.Pointer(unsafe.SliceData(home))),
+		cancelHome: home,
+		stream:     stream,
+		states:     map[string]tensor.Type{},
+	}
+	s.refs.Store(1)
+	return s, nil
+}
+
+// Retain adds a reference.
+func (s *Session) Retain() { s.refs.Add(1) }
+
+// Release gives one back.
+func (s *Session) Release() {
+	if s.refs.Add(-1) != 0 {
+		return
+	}
+	_ = s.stream.Close()
+	mem.Free(s.cancelHome)
+	s.backend.Release()
+}
+
+// Reset sets all state to zero.
+func (s *Session) Reset() error {
+	s.turn.Lock()
+	defer s.turn.Unlock()
+	return status.Wrapf(s.stream.ResetState(), "reset")
+}
+
+// Read copies n bytes of a state from an offset on to dst.
+func (s *Session) Read(state string, offset uint64, dst unsafe.Pointer, n uint64) error {
+	s.turn.Lock()
+	defer s.turn.Unlock()
+	if err := s.checkRange(state, offset, n); err != nil || n == 0 {
+		return err
+	}
+	return status.Wrapf(s.stream.ReadState(state, int64(offset), dst, int64(n)), "read of state %q", state)
+}
+
+// Write copies n bytes from src into a state at an offset.
+func (s *Session) Write(state string, offset uint64, src unsafe.Pointer, n uint64) error {
+	s.turn.Lock()
+	defer s.turn.Unlock()
+	if err := s.checkRange(state, offset, n); err != nil || n == 0 {
+		return err
+	}
+	return status.Wrapf(s.stream.WriteState(state, int64(offset), src, int64(n)), "write of state %q", state)
+}
+
+func (s *Session) checkRange(state string, offset, n uint64) error {
+	t, ok := s.states[state]
+	if !ok {
+		known := make([]string, 0, len(s.states))
+		for name := range s.states {
+			known = append(known, fmt.Sprintf("%q", name))
+		}
+		sort.Strings(known)
+		if len(known) == 0 {
+			known = []string{"none"}
+		}
+		return status.Errorf(status.NotFound, "no plan on the session has a state %q; states: %s", state, strings.Join(known, ", "))
+	}
+	if size := uint64(t.Bytes()); offset > size || n > size-offset {
+		return status.Errorf(status.ShapeMismatch, "%d bytes at offset %d are asked for, state %q (%v) has %d", n, offset, state, t, size)
+	}
+	return nil
+}
+
+// addStates gives the session the states that a graph declares. Either all are
+// had afterwards, or what was there before is unchanged.
+func (s *Session) addStates(names []string, types []tensor.Type) error {
+	for i, name := range names {
+		if have, ok := s.states[name]; ok && !have.Equal(types[i]) {
+			return status.Errorf(status.ShapeMismatch, "state %q is %v, the session has it as %v", name, types[i], have)
+		}
+	}
+	for i, name := range names {
+		if _, ok := s.states[name]; ok {
+			continue
+		}
+		if err := s.stream.AddState(name, types[i]); err != nil {
+			return status.Wrapf(err, "state %q %v", name, types[i])
+		}
+		s.states[name] = types[i]
+	}
+	return nil
+}
+
+// Cancel asks the run in progress to stop. It waits for nothing.
+func (s *Session) Cancel() { atomic.StoreInt32(s.cancel, 1) }
