@@ -34,8 +34,14 @@ type Op struct {
 	// outputs are allocated, zeroed, and as long as Infer said.
 	Eval func(c *Call, in, out []Value) error
 
+	// Pieces and EvalPiece stand for Eval in operators that take long: the outputs
+	// fall into pieces that can be computed in any order and at the same time.
+	// Eval then computes one after the other.
+	Pieces    func(c *Call) int
+	EvalPiece func(c *Call, in, out []Value, piece int) error
+
 	// Decompose, where set, writes the operator with others, for backends that
-	// have no kernel for it.
+	// have no kernel for it. It gives [ErrNoDecomposition] for a call that has none.
 	Decompose func(b Builder, c *Call, in []Ref) ([]Ref, error)
 
 	// OutputBelow, where set, gives a bound that all values of output 0 lie
@@ -214,6 +220,16 @@ func register(op *Op) {
 	}
 	if op.Outputs == nil {
 		op.Outputs = []string{"out"}
+	}
+	if op.Eval == nil {
+		op.Eval = func(c *Call, in, out []Value) error {
+			for piece := range op.Pieces(c) {
+				if err := op.EvalPiece(c, in, out, piece); err != nil {
+					return err
+				}
+			}
+			return nil
+		}
 	}
 	table[op.Name] = op
 }
