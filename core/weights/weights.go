@@ -1,11 +1,189 @@
 // Package weights holds named tensors in host memory, wherever they came from,
 // for any number of graphs and backends.
+//
+// Weights are counted by reference: [New] and [Open] give them with one, every
+// user that keeps them adds its own, and with the last one the memory goes back,
+// and before it every copy that a backend has made (see [DeviceCopies]). Slices
+// of the memory are valid as long as their user holds a reference. Methods called
+// after that do no harm and give INVALID_STATE.
 package weights
 
-import "qtsaccel/core/tensor"
+import (
+	"fmt"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"unicode/utf8"
 
-// Tensor is one named tensor.
-type Tensor struct {
-	Name string
-	Type tensor.Type
+	"qtsaccel/core/mem"
+	"qtsaccel/core/status"
+	"qtsaccel/core/tensor"
+)
+
+// Weights are named tensors and, of a file, its metadata. They may be used from
+// any goroutine.
+type Weights struct {
+	refs     atomic.Int64
+	arena    mem.Arena
+	metadata map[string]fmt.Stringer // never changes
+
+	mu      sync.RWMutex
+	tensors []*Tensor
+	index   map[string]int
+	copies  map[*DeviceCopies]struct{} // those that have copies of these tensors
+}
+
+// New makes weights without a tensor, with one reference.
+func New() *Weights {
+	w := &Weights{index: map[string]int{}, copies: map[*DeviceCopies]struct{}{}}
+	w.refs.Store(1)
+	return w
+}
+
+// Retain adds a reference. The caller holds one already, or knows one who does.
+func (w *Weights) Retain() { w.use() }
+
+// Release gives a reference back; with the last one the device copies and the
+// memory are freed. One release too many does nothing.
+func (w *Weights) Release() {
+	for {
+		n := w.refs.Load()
+		if n == 0 {
+			return
+		}
+		if w.refs.CompareAndSwap(n, n-1) {
+			if n == 1 {
+				w.free()
+			}
+			return
+		}
+	}
+}
+
+// use adds a reference unless the last one has gone.
+func (w *Weights) use() bool {
+	for {
+		n := w.refs.Load()
+		if n == 0 {
+			return false
+		}
+		if w.refs.CompareAndSwap(n, n+1) {
+			return true
+		}
+	}
+}
+
+func (w *Weights) free() {
+	w.mu.Lock()
+	copies := w.copies
+	w.copies = nil
+	w.mu.Unlock()
+	for c := range copies {
+		c.drop(w)
+	}
+	// It fails only for a mapping that is not its own, which is a mistake here
+	// that no caller could act on; the leak counts of the tests would show it.
+	_ = w.arena.Free()
+}
+
+func errReleased() error {
+	return status.Errorf(status.InvalidState, "the weights were released")
+}
+
+// Declare adds a tensor without data, to be given by [Weights.Set].
+// ALREADY_EXISTS: the name is taken; INVALID_ARGUMENT: a type that does not pass
+// [tensor.Type.Check], or a name that is empty, is not UTF-8 or has a zero byte.
+func (w *Weights) Declare(name string, t tensor.Type) error {
+	if !w.use() {
+		return errReleased()
+	}
+	defer w.Release()
+	if name == "" || !utf8.ValidString(name) || strings.ContainsRune(name, 0) {
+		return status.Errorf(status.InvalidArgument, "%q cannot name a tensor: names are UTF-8, not empty, without a zero byte", name)
+	}
+	if err := t.Check(false); err != nil {
+		return status.Wrapf(err, "tensor %q", name)
+	}
+	_, err := w.add(name, t)
+	return err
+}
+
+// add appends a tensor without data. The type was checked.
+func (w *Weights) add(name string, t tensor.Type) (*Tensor, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if i, ok := w.index[name]; ok {
+		return nil, status.Errorf(status.AlreadyExists, "tensor %q exists already, as %v", name, w.tensors[i].Type)
+	}
+	t.Shape = append(tensor.Shape{}, t.Shape...)
+	added := &Tensor{Name: name, Type: t, weights: w}
+	w.index[name] = len(w.tensors)
+	w.tensors = append(w.tensors, added)
+	return added, nil
+}
+
+// Set copies a tensor's data in, in the tensor's type, row-major. It may be
+// repeated until the tensor is frozen, which is INVALID_STATE; NOT_FOUND;
+// SHAPE_MISMATCH: data is not the tensor's size; OUT_OF_MEMORY.
+func (w *Weights) Set(name string, data []byte) error {
+	if !w.use() {
+		return errReleased()
+	}
+	defer w.Release()
+	i, err := w.Find(name)
+	if err != nil {
+		return err
+	}
+	t, err := w.At(i)
+	if err != nil {
+		return err
+	}
+	return t.set(data)
+}
+
+// Len is the number of tensors.
+func (w *Weights) Len() int {
+	w.mu.RLock()
+	defer w.mu.RUnlock()
+	return len(w.tensors)
+}
+
+// Find gives a tensor's index by name; NOT_FOUND, with the name that is most
+// alike.
+func (w *Weights) Find(name string) (int, error) {
+	if w.refs.Load() == 0 {
+		return 0, errReleased()
+	}
+	w.mu.RLock()
+	defer w.mu.RUnlock()
+	if i, ok := w.index[name]; ok {
+		return i, nil
+	}
+	return 0, status.Errorf(status.NotFound, "no tensor %q among %d%s", name, len(w.tensors), w.suggestion(name))
+}
+
+// At gives the tensor at an index, from 0; INVALID_ARGUMENT beyond the last.
+func (w *Weights) At(i int) (*Tensor, error) {
+	if w.refs.Load() == 0 {
+		return nil, errReleased()
+	}
+	w.mu.RLock()
+	defer w.mu.RUnlock()
+	if i < 0 || i >= len(w.tensors) {
+		return nil, status.Errorf(status.InvalidArgument, "no tensor %d: there are %d, counted from 0", i, len(w.tensors))
+	}
+	return w.tensors[i], nil
+}
+
+// Metadata gives a metadata value of the file as text: a string as it is, a
+// number in decimal, a boolean as "true" or "false", an array as JSON. NOT_FOUND.
+func (w *Weights) Metadata(key string) (string, error) {
+	if w.refs.Load() == 0 {
+		return "", errReleased()
+	}
+	v, ok := w.metadata[key]
+	if !ok {
+		return "", status.Errorf(status.NotFound, "no metadata %q among %d keys", key, len(w.metadata))
+	}
+	return v.String(), nil
 }

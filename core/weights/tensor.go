@@ -1,0 +1,76 @@
+package weights
+
+import (
+	"sync"
+
+	"qtsaccel/core/status"
+	"qtsaccel/core/tensor"
+)
+
+// Tensor is one named tensor. Its name and type never change. It lives as long as
+// its weights do.
+type Tensor struct {
+	Name string
+	Type tensor.Type
+
+	weights *Weights
+
+	mu     sync.Mutex
+	data   []byte // nil until it is given; not nil for a tensor of no bytes
+	frozen bool
+}
+
+// Retain and Release count a reference to the tensor's weights, for users that
+// know the tensor alone.
+func (t *Tensor) Retain() { t.weights.Retain() }
+
+// Release gives back what Retain took.
+func (t *Tensor) Release() { t.weights.Release() }
+
+// Freeze gives the tensor's data and refuses any later change to it: a backend
+// calls it before it uses or copies the data. The slice is aligned to
+// [mem.Alignment], must not be written to, and is valid while the caller holds a
+// reference. INVALID_STATE: the tensor has no data yet.
+func (t *Tensor) Freeze() ([]byte, error) {
+	if !t.weights.use() {
+		return nil, errReleased()
+	}
+	defer t.weights.Release()
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.data == nil {
+		return nil, status.Errorf(status.InvalidState, "tensor %q, %v, has no data yet", t.Name, t.Type)
+	}
+	t.frozen = true
+	return t.data, nil
+}
+
+// set copies data in. The caller has made sure that the weights stay.
+func (t *Tensor) set(data []byte) error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.frozen {
+		return status.Errorf(status.InvalidState, "tensor %q is in use by a plan and cannot change any more", t.Name)
+	}
+	if want := t.Type.Bytes(); int64(len(data)) != want {
+		return status.Errorf(status.ShapeMismatch, "tensor %q, %v, takes %d bytes, not %d", t.Name, t.Type, want, len(data))
+	}
+	if err := t.allocate(); err != nil {
+		return err
+	}
+	copy(t.data, data)
+	return nil
+}
+
+// allocate gives the tensor its memory unless it has it.
+func (t *Tensor) allocate() error {
+	if t.data != nil {
+		return nil
+	}
+	data, err := t.weights.arena.Alloc(t.Type.Bytes())
+	if err != nil {
+		return status.Wrapf(err, "tensor %q, %v", t.Name, t.Type)
+	}
+	t.data = data
+	return nil
+}
