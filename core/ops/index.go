@@ -1,0 +1,130 @@
+package ops
+
+import (
+	"math"
+	"sort"
+
+	"qtsaccel/core/tensor"
+)
+
+// Operators that take or make indices.
+
+func init() {
+	register(&Op{
+		Name: "embedding", Summary: "the rows of weight that ids name",
+		Source: "torch.nn.functional.embedding; ONNX Gather with axis 0",
+		Inputs: []Input{
+			{Name: "weight", DTypes: Weight, MinRank: 2, MaxRank: 2},
+			{
+				Name: "ids", DTypes: Index, MaxRank: tensor.MaxRank - 1,
+				Below: func(c *Call) int64 { return c.In[0].Shape[0] },
+			},
+		},
+		Infer: func(c *Call) ([]tensor.Type, error) {
+			return f32(append(append(tensor.Shape{}, c.In[1].Shape...), c.In[0].Shape[1])), nil
+		},
+		Eval: func(c *Call, in, out []Value) error {
+			d := int(c.In[0].Shape[1])
+			for i, id := range in[1].I {
+				copy(out[0].F[i*d:(i+1)*d], in[0].F[int(id)*d:])
+			}
+			return nil
+		},
+	})
+
+	register(&Op{
+		Name: "argmax", Summary: "where the largest element along an axis is, the first of equals; the result lacks the axis",
+		Source: "numpy.argmax",
+		Inputs: []Input{{Name: "x", MinRank: 1}},
+		Attrs:  []Attr{optInt("axis", -1, "the axis; negative counts from the end")},
+		Infer: func(c *Call) ([]tensor.Type, error) {
+			axis, err := checkAxis(c)
+			if err != nil {
+				return nil, err
+			}
+			return []tensor.Type{{DType: tensor.I32, Shape: without(c.In[0].Shape, axis)}}, nil
+		},
+		Eval: func(c *Call, in, out []Value) error {
+			eachLane(c.In[0].Shape, c.Axis(), func(at laneAt) {
+				best := 0
+				for i := range at.n {
+					if in[0].F[at.of(i)] > in[0].F[at.of(best)] {
+						best = i
+					}
+				}
+				out[0].I[at.number] = int64(best)
+			})
+			return nil
+		},
+		Decompose: func(b Builder, c *Call, in []Ref) ([]Ref, error) {
+			if c.Axis() == len(c.In[0].Shape)-1 {
+				return nil, ErrNoDecomposition
+			}
+			s := &chain{b: b}
+			return s.result(s.un("argmax", moveToLast(s, c, in[0])))
+		},
+		OutputBelow: func(c *Call, _ []int64) int64 { return c.In[0].Shape[c.Axis()] },
+	})
+
+	register(&Op{
+		Name: "top_k", Summary: "the k largest elements of each row, largest first, and where they are; the first of equals comes first",
+		Source:  "torch.topk; ONNX TopK",
+		Inputs:  []Input{{Name: "x", MinRank: 1}},
+		Attrs:   []Attr{needInt("k", "how many, 1 to the row's length")},
+		Outputs: []string{"values", "indices"},
+		Infer: func(c *Call) ([]tensor.Type, error) {
+			x, k := c.In[0].Shape, c.Int("k")
+			if k < 1 || k > x.Dim(-1) {
+				return nil, invalid("k is %d, want 1 to the %d elements of a row of %s", k, x.Dim(-1), c.arg(0))
+			}
+			shape := replaced(x, len(x)-1, k)
+			return []tensor.Type{{DType: tensor.F32, Shape: shape}, {DType: tensor.I32, Shape: shape}}, nil
+		},
+		Eval: func(c *Call, in, out []Value) error {
+			n, k := int(c.In[0].Shape.Dim(-1)), int(c.Int("k"))
+			order := make([]int, n)
+			for row := 0; row < len(in[0].F)/n; row++ {
+				x := in[0].F[row*n : (row+1)*n]
+				for i := range order {
+					order[i] = i
+				}
+				sort.SliceStable(order, func(a, b int) bool { return x[order[a]] > x[order[b]] })
+				for i, at := range order[:k] {
+					out[0].F[row*k+i], out[1].I[row*k+i] = x[at], int64(at)
+				}
+			}
+			return nil
+		},
+	})
+
+	register(&Op{
+		Name: "arange", Summary: "start, start + step, start + 2 step, ...: count numbers",
+		Source: "torch.arange; ONNX Range",
+		Attrs: []Attr{
+			needInt("count", "how many"),
+			optReal("start", 0, "the first"),
+			optReal("step", 1, "from one to the next"),
+		},
+		Infer: func(c *Call) ([]tensor.Type, error) {
+			if n := c.Int("count"); n < 1 {
+				return nil, invalid("count is %d, want 1 or more", n)
+			}
+			return f32(tensor.Shape{c.Int("count")}), nil
+		},
+		Tolerance: 1e-6,
+		Eval: func(c *Call, _, out []Value) error {
+			for i := range out[0].F {
+				out[0].F[i] = c.Real("start") + float64(i)*c.Real("step")
+			}
+			return nil
+		},
+		OutputBelow: func(c *Call, _ []int64) int64 {
+			start, step := c.Real("start"), c.Real("step")
+			last := start + float64(c.Int("count")-1)*step
+			if start < 0 || last < 0 || start != math.Trunc(start) || step != math.Trunc(step) {
+				return 0
+			}
+			return countable(math.Max(start, last) + 1)
+		},
+	})
+}

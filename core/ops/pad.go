@@ -1,0 +1,115 @@
+package ops
+
+import "qtsaccel/core/tensor"
+
+func init() {
+	register(&Op{
+		Name: "pad", Summary: "x with elements put before and behind along each axis: a value, or with mode \"reflect\" x's own, mirrored at its outermost ones",
+		Source: "ONNX Pad; torch.nn.functional.pad",
+		Inputs: []Input{{Name: "x", MinRank: 1}},
+		Attrs: []Attr{
+			needInts("pads", "how many before each axis, then how many behind each"),
+			optText("mode", "constant", "\"constant\" or \"reflect\""),
+			optReal("value", 0, "the constant"),
+		},
+		Infer: inferPad,
+		Eval: func(c *Call, in, out []Value) error {
+			x, y := c.In[0].Shape, c.Out[0].Shape
+			from := make([][]int, len(x)) // for each axis: which element of x, -1 for none
+			for axis := range x {
+				from[axis] = padSources(int(x[axis]), int(c.Ints("pads")[axis]), int(y[axis]), c.Text("mode") == "reflect")
+			}
+			st := strides(x)
+			for i := range out[0].F {
+				at, left := 0, i
+				for axis := len(y) - 1; axis >= 0; axis-- {
+					k := from[axis][left%int(y[axis])]
+					left /= int(y[axis])
+					if k < 0 {
+						at = -1
+						break
+					}
+					at += k * st[axis]
+				}
+				if at < 0 {
+					out[0].F[i] = c.Real("value")
+				} else {
+					out[0].F[i] = in[0].F[at]
+				}
+			}
+			return nil
+		},
+		Decompose: func(b Builder, c *Call, in []Ref) ([]Ref, error) {
+			s := &chain{b: b}
+			x, shape, pads := in[0], append(tensor.Shape{}, c.In[0].Shape...), c.Ints("pads")
+			for axis, d := range c.In[0].Shape {
+				before, after := pads[axis], pads[len(shape)+axis]
+				parts := []Ref{x}
+				if before > 0 {
+					parts = append([]Ref{padBlock(s, c, x, shape, axis, before, before, 0)}, parts...)
+				}
+				if after > 0 {
+					parts = append(parts, padBlock(s, c, x, shape, axis, after, d-2, d-2-after))
+				}
+				x = s.concat(axis, parts...)
+				shape[axis] = before + d + after
+			}
+			return s.result(x)
+		},
+	})
+}
+
+// padBlock is what goes before or behind an axis: n elements of the constant, or
+// x's from first down to, and without, end.
+func padBlock(s *chain, c *Call, x Ref, shape tensor.Shape, axis int, n, first, end int64) Ref {
+	if c.Text("mode") == "constant" {
+		return s.fill(replaced(shape, axis, n), c.Real("value"))
+	}
+	if end < 0 {
+		end = -1 << 63
+	}
+	return s.slice(x, axis, first, end, -1)
+}
+
+// padSources says for each element along a padded axis which of the n it is.
+func padSources(n, before, length int, reflect bool) []int {
+	from := make([]int, length)
+	for i := range from {
+		k := i - before
+		if k < 0 || k >= n {
+			switch {
+			case !reflect:
+				k = -1
+			case k < 0:
+				k = -k
+			default:
+				k = 2*(n-1) - k
+			}
+		}
+		from[i] = k
+	}
+	return from
+}
+
+func inferPad(c *Call) ([]tensor.Type, error) {
+	if err := checkText(c, "mode", "constant", "reflect"); err != nil {
+		return nil, err
+	}
+	x, pads := c.In[0].Shape, c.Ints("pads")
+	if len(pads) != 2*len(x) {
+		return nil, invalid("pads has %d values, want %d: before and after each axis of %s", len(pads), 2*len(x), c.arg(0))
+	}
+	shape := make(tensor.Shape, len(x))
+	for axis, d := range x {
+		for _, p := range []int64{pads[axis], pads[len(x)+axis]} {
+			if p < 0 || p > 1<<40 {
+				return nil, invalid("pads is %v, want values from 0 to 2^40", tensor.Shape(pads))
+			}
+			if c.Text("mode") == "reflect" && p >= d {
+				return nil, mismatch("%d elements cannot be mirrored out of the %d of axis %d of %s: at most %d can", p, d, axis, c.arg(0), d-1)
+			}
+		}
+		shape[axis] = pads[axis] + d + pads[len(x)+axis]
+	}
+	return f32(shape), nil
+}

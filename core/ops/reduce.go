@@ -1,0 +1,122 @@
+package ops
+
+import (
+	"math"
+
+	"qtsaccel/core/tensor"
+)
+
+// Operators that fold or accumulate an axis.
+
+func init() {
+	reduce("reduce_sum", "the sum along an axis", 1e-5, 0,
+		func(sum, x float64) float64 { return sum + x }, nil)
+	reduce("reduce_mean", "the mean along an axis", 1e-5, 0,
+		func(sum, x float64) float64 { return sum + x }, func(sum float64, n int) float64 { return sum / float64(n) })
+	reduce("reduce_max", "the largest element along an axis", exact, math.Inf(-1), math.Max, nil)
+
+	register(&Op{
+		Name: "cumsum", Summary: "the sums of the elements up to each one, along an axis",
+		Source:    "numpy.cumsum",
+		Inputs:    []Input{{Name: "x", MinRank: 1}},
+		Attrs:     []Attr{optInt("axis", -1, "the axis; negative counts from the end")},
+		Infer:     inferAlongAxis,
+		Tolerance: 1e-5,
+		Eval: func(c *Call, in, out []Value) error {
+			eachLane(c.In[0].Shape, c.Axis(), func(at laneAt) {
+				sum := 0.0
+				for i := range at.n {
+					sum += in[0].F[at.of(i)]
+					out[0].F[at.of(i)] = sum
+				}
+			})
+			return nil
+		},
+		Decompose: func(b Builder, c *Call, in []Ref) ([]Ref, error) {
+			if c.Axis() != len(c.In[0].Shape)-1 {
+				return alongLast(b, c, in[0], true)
+			}
+			// x times the matrix that is 1 where row <= column.
+			s := &chain{b: b}
+			n := c.In[0].Shape.Dim(-1)
+			rows := s.reshape(s.op("arange", nil, IntAttr("count", n)), n, 1)
+			columns := s.op("arange", nil, IntAttr("count", n), RealAttr("start", 0.5))
+			upper := s.un("step", s.bin("sub", columns, rows))
+			x := s.reshape(in[0], -1, n)
+			return s.result(s.reshape(s.bin("matmul", x, upper), c.In[0].Shape...))
+		},
+	})
+}
+
+func reduce(name, summary string, tolerance, start float64, fold func(acc, x float64) float64, end func(acc float64, n int) float64) {
+	register(&Op{
+		Name: name, Summary: summary,
+		Source: "torch." + name[len("reduce_"):] + "; ONNX Reduce",
+		Inputs: []Input{{Name: "x", MinRank: 1}},
+		Attrs: []Attr{
+			optInt("axis", -1, "the axis; negative counts from the end"),
+			optInt("keepdims", 1, "1: the axis stays, with length 1; 0: it goes"),
+		},
+		Infer: func(c *Call) ([]tensor.Type, error) {
+			axis, err := checkAxis(c)
+			if err != nil {
+				return nil, err
+			}
+			if c.Int("keepdims") == 0 {
+				return f32(without(c.In[0].Shape, axis)), nil
+			}
+			return f32(replaced(c.In[0].Shape, axis, 1)), checkFlag(c, "keepdims")
+		},
+		Tolerance: tolerance,
+		Eval: func(c *Call, in, out []Value) error {
+			eachLane(c.In[0].Shape, c.Axis(), func(at laneAt) {
+				acc := start
+				for i := range at.n {
+					acc = fold(acc, in[0].F[at.of(i)])
+				}
+				if end != nil {
+					acc = end(acc, at.n)
+				}
+				out[0].F[at.number] = acc
+			})
+			return nil
+		},
+		Decompose: func(b Builder, c *Call, in []Ref) ([]Ref, error) {
+			s := &chain{b: b}
+			switch {
+			case c.Int("keepdims") == 0:
+				return s.result(s.reshape(s.un(name, in[0], IntAttr("axis", c.Int("axis"))), c.Out[0].Shape...))
+			case c.Axis() != len(c.In[0].Shape)-1:
+				y := s.un(name, moveToLast(s, c, in[0]))
+				return s.result(s.reshape(y, c.Out[0].Shape...))
+			case name == "reduce_mean":
+				return s.result(s.scale(s.un("reduce_sum", in[0]), 1/float64(c.In[0].Shape.Dim(-1)), 0))
+			case name == "reduce_max" && c.In[0].Shape.Dim(-1) > 1:
+				return s.result(halvingMax(s, c, in[0]))
+			}
+			return nil, ErrNoDecomposition
+		},
+	})
+}
+
+// halvingMax finds the maximum of rows by comparing their halves: the later half
+// begins early enough to be as long as the earlier one.
+func halvingMax(s *chain, c *Call, x Ref) Ref {
+	axis := len(c.In[0].Shape) - 1
+	for n := c.In[0].Shape[axis]; n > 1; n = (n + 1) / 2 {
+		half := (n + 1) / 2
+		x = s.bin("maximum", s.slice(x, axis, 0, half, 1), s.slice(x, axis, n-half, n, 1))
+	}
+	return x
+}
+
+// moveToLast puts the attribute "axis" behind the others, which keep their order.
+func moveToLast(s *chain, c *Call, x Ref) Ref {
+	var axes []int64
+	for i := range c.In[0].Shape {
+		if i != c.Axis() {
+			axes = append(axes, int64(i))
+		}
+	}
+	return s.transpose(x, append(axes, int64(c.Axis()))...)
+}
