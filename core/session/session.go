@@ -37,7 +37,7 @@ func New(b *Backend) (*Session, error) {
 	}
 	stream, err := b.impl.NewStream()
 	if err != nil {
-		mem.Free(home)
+		_ = mem.Free(home)
 		return nil, status.Wrapf(err, "session")
 	}
 	b.Retain()
@@ -61,7 +61,7 @@ func (s *Session) Release() {
 		return
 	}
 	_ = s.stream.Close()
-	mem.Free(s.cancelHome)
+	_ = mem.Free(s.cancelHome)
 	s.backend.Release()
 }
 
