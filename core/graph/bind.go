@@ -1,6 +1,7 @@
 package graph
 
 import (
+	"errors"
 	"fmt"
 	"sort"
 	"strings"
@@ -273,14 +274,18 @@ func (b *binder) add(c *ops.Call, in []ops.Ref) ([]ops.Ref, error) {
 	if b.supports(c) {
 		return b.append(c, in), nil
 	}
-	if c.Op.Decompose == nil || b.depth == maxDepth {
+	var out []ops.Ref
+	err := ops.ErrNoDecomposition
+	if c.Op.Decompose != nil && b.depth < maxDepth {
+		b.depth++
+		out, err = c.Op.Decompose(b, c, in)
+		b.depth--
+	}
+	if errors.Is(err, ops.ErrNoDecomposition) {
 		// Going on finds all that is missing, not the first only.
 		b.missing[c.Op.Name]++
 		return b.append(c, in), nil
 	}
-	b.depth++
-	out, err := c.Op.Decompose(b, c, in)
-	b.depth--
 	if err != nil {
 		return nil, status.Wrapf(err, "decomposition of %q", c.Op.Name)
 	}

@@ -29,16 +29,19 @@ func (s *Snapshot) bound(v *view, n *nodeDef, c *ops.Call, below map[ops.Ref]int
 func (s *Snapshot) impose(v *view, r ops.Ref, limit int64, below map[ops.Ref]int64) bool {
 	def := &s.tensors[r]
 	if def.kind == Input {
+		if !v.types[r].DType.Integer() {
+			return false // what a float is cut to may be anything
+		}
 		if old, ok := below[r]; below != nil && (!ok || limit < old) {
 			below[r] = limit
 		}
 		return true
 	}
-	if def.node < 0 || def.output != 0 {
+	if def.node < 0 {
 		return false
 	}
 	n, c := &s.nodes[def.node], v.calls[def.node]
-	if n.op.OutputBelow == nil {
+	if n.op.OutputBelow == nil || def.output != n.op.IndexOutput {
 		return false
 	}
 	none := make([]int64, len(n.in))

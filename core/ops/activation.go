@@ -152,13 +152,6 @@ func init() {
 			apply(in[0], out[0], func(x float64) float64 { return x*scale + bias })
 			return nil
 		},
-		OutputBelow: func(c *Call, in []int64) int64 {
-			scale, bias := c.Real("scale"), c.Real("bias")
-			if in[0] == 0 || scale < 0 || bias < 0 || scale != math.Trunc(scale) || bias != math.Trunc(bias) {
-				return 0
-			}
-			return countable(float64(in[0]-1)*scale + bias + 1)
-		},
 	})
 }
 
@@ -183,9 +176,6 @@ func unary(name, summary string, tolerance float64, f func(float64) float64, dec
 			s := &chain{b: b}
 			return s.result(decompose(s, in[0]))
 		}
-	}
-	if name == "step" {
-		op.OutputBelow = func(*Call, []int64) int64 { return 2 }
 	}
 	register(op)
 }

@@ -1,18 +1,15 @@
 package ops
 
-import "qtsaccel/core/tensor"
+import (
+	"math"
 
-// Bounds of whole numbers make a computed tensor fit to be an index. They start
-// at operators whose values are whole and bounded whatever their inputs hold
-// (argmax, step, arange), never at ones such as clamp that let a NaN through.
+	"qtsaccel/core/tensor"
+)
 
-// countable is a bound as an int64, 0 (none) where f32 cannot count that far.
-func countable(bound float64) int64 {
-	if bound > 1<<24 {
-		return 0
-	}
-	return int64(bound)
-}
+// Bounds make a computed tensor fit to be an index. They start at operators whose
+// values are whole and bounded whatever their inputs hold (argmax, top_k,
+// arange), never at ones such as clamp that let a NaN through, and pass through
+// operators that only move values.
 
 // boundOfFirst is the bound of operators that only move their first input's values.
 func boundOfFirst(_ *Call, in []int64) int64 { return in[0] }
@@ -36,4 +33,15 @@ func boundOfCast(c *Call, in []int64) int64 {
 		return in[0]
 	}
 	return 0
+}
+
+// boundOfArange is the bound of whole numbers that f32 can count to.
+func boundOfArange(c *Call, _ []int64) int64 {
+	start, step := c.Real("start"), c.Real("step")
+	last := start + float64(c.Int("count")-1)*step
+	top := math.Max(start, last)
+	if !(math.Min(start, last) >= 0 && top < 1<<24) || start != math.Trunc(start) || step != math.Trunc(step) {
+		return 0
+	}
+	return int64(top) + 1
 }

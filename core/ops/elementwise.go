@@ -48,14 +48,6 @@ func registerBinary(name, summary string, f func(a, b float64) float64, decompos
 			return s.result(decompose(s, in[0], in[1]))
 		}
 	}
-	if name == "add" {
-		op.OutputBelow = func(_ *Call, in []int64) int64 {
-			if in[0] == 0 || in[1] == 0 {
-				return 0
-			}
-			return countable(float64(in[0]-1) + float64(in[1]-1) + 1)
-		}
-	}
 	register(op)
 }
 

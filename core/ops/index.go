@@ -1,7 +1,6 @@
 package ops
 
 import (
-	"math"
 	"sort"
 
 	"qtsaccel/core/tensor"
@@ -95,6 +94,8 @@ func init() {
 			}
 			return nil
 		},
+		OutputBelow: func(c *Call, _ []int64) int64 { return c.In[0].Shape.Dim(-1) },
+		IndexOutput: 1,
 	})
 
 	register(&Op{
@@ -118,13 +119,6 @@ func init() {
 			}
 			return nil
 		},
-		OutputBelow: func(c *Call, _ []int64) int64 {
-			start, step := c.Real("start"), c.Real("step")
-			last := start + float64(c.Int("count")-1)*step
-			if start < 0 || last < 0 || start != math.Trunc(start) || step != math.Trunc(step) {
-				return 0
-			}
-			return countable(math.Max(start, last) + 1)
-		},
+		OutputBelow: boundOfArange,
 	})
 }

@@ -44,10 +44,11 @@ type Op struct {
 	// have no kernel for it. It gives [ErrNoDecomposition] for a call that has none.
 	Decompose func(b Builder, c *Call, in []Ref) ([]Ref, error)
 
-	// OutputBelow, where set, gives a bound that all values of output 0 lie
-	// under (and at or above 0), so that they may serve as indices; inBelow
+	// OutputBelow, where set, gives a bound that all values of output IndexOutput
+	// lie under (and at or above 0), so that they may serve as indices; inBelow
 	// holds the inputs' bounds, 0 where none is known. 0 means no bound.
 	OutputBelow func(c *Call, inBelow []int64) int64
+	IndexOutput int
 
 	// Writes says that the operator changes the state given as input 0 and that
 	// its output is that state afterwards.
