@@ -1,0 +1,108 @@
+// contest ROUNDS: runs the contestants linked into this program in turn, ROUNDS
+// times, the first one changing from round to round, and writes one JSON object:
+// per contestant the microseconds per unit of each round, the heap allocations per
+// unit that its thread made, and its largest error.
+#include "contest.hpp"
+
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <stdexcept>
+#include <vector>
+
+#include "heap_count.hpp"
+
+namespace bench {
+
+namespace {
+
+struct Entered {
+    std::string name;
+    std::function<std::unique_ptr<Contestant>()> make;
+};
+
+// Entries are made before main, in other files: the list must be made on demand.
+std::vector<Entered> &entries() {
+    static std::vector<Entered> list;
+    return list;
+}
+
+struct Lane {
+    std::string name;
+    std::unique_ptr<Contestant> contestant;
+    std::vector<double> micros;
+    double allocations = 0;
+    double error = 0;
+
+    void run(bool warm_up) {
+        const double units = static_cast<double>(contestant->units());
+        const long before = heap_count();
+        const auto start = std::chrono::steady_clock::now();
+        contestant->round();
+        const std::chrono::duration<double, std::micro> took = std::chrono::steady_clock::now() - start;
+        const long after = heap_count();
+        error = std::max(error, contestant->check());
+        if (!warm_up) {
+            micros.push_back(took.count() / units);
+            allocations = static_cast<double>(after - before) / units;
+        }
+    }
+
+    void print(const char *separator) const {
+        std::printf("%s\n{\"name\":\"%s\",\"units\":%ld,\"allocations\":%g,\"error\":%g,\"micros\":[", separator, name.c_str(),
+                    contestant->units(), allocations, error);
+        for (size_t i = 0; i < micros.size(); i++) {
+            std::printf("%s%.6g", i == 0 ? "" : ",", micros[i]);
+        }
+        std::printf("]}");
+    }
+};
+
+void contest(int rounds) {
+    constexpr int warm_ups = 2;
+    std::vector<Lane> lanes;
+    for (const Entered &e : entries()) {
+        lanes.push_back({e.name, e.make(), {}});
+    }
+    for (int r = -warm_ups; r < rounds; r++) {
+        for (size_t i = 0; i < lanes.size(); i++) {
+            lanes[(i + static_cast<size_t>(r + warm_ups)) % lanes.size()].run(r < 0);
+        }
+    }
+    std::printf("[");
+    for (size_t i = 0; i < lanes.size(); i++) {
+        lanes[i].print(i == 0 ? "" : ",");
+    }
+    std::printf("\n]\n");
+}
+
+}  // namespace
+
+Entry::Entry(std::string name, std::function<std::unique_ptr<Contestant>()> make) {
+    entries().push_back({std::move(name), std::move(make)});
+}
+
+std::string place(const char *variable) {
+    const char *value = std::getenv(variable);
+    if (value == nullptr || *value == '\0') {
+        throw std::runtime_error(std::string(variable) + " is not set");
+    }
+    return value;
+}
+
+}  // namespace bench
+
+int main(int argc, char **argv) {
+    const int rounds = argc == 2 ? std::atoi(argv[1]) : 0;
+    if (rounds < 1) {
+        std::fprintf(stderr, "usage: %s ROUNDS\n", argv[0]);
+        return 2;
+    }
+    try {
+        bench::contest(rounds);
+    } catch (const std::exception &e) {
+        std::fprintf(stderr, "%s: %s\n", argv[0], e.what());
+        return 1;
+    }
+    return 0;
+}

@@ -1,0 +1,70 @@
+// One node through qtsaccel's C API, a plan on the CPU with one thread.
+#include <qtsaccel.h>
+
+#include <stdexcept>
+#include <string>
+
+#include "one_node_job.hpp"
+
+namespace {
+
+void must(qtsa_status status) {
+    if (status != QTSA_OK) {
+        throw std::runtime_error(std::string(qtsa_status_name(status)) + ": " + qtsa_last_error());
+    }
+}
+
+class QtsaOneNode : public bench::OneNodeJob {
+   public:
+    explicit QtsaOneNode(Node node) : OneNodeJob(node) {
+        constexpr int64_t row[] = {1, width}, matrix[] = {width, width};
+        qtsa_backend_options options;
+        must(qtsa_backend_options_init(&options, sizeof options));
+        options.backend = "cpu";
+        options.threads = 1;
+        must(qtsa_backend_create(&options, &backend_));
+        must(qtsa_weights_create(&weights_));
+        must(qtsa_graph_create("one node", &graph_));
+
+        qtsa_tensor in[2], out;
+        must(qtsa_graph_input(graph_, "a", QTSA_DTYPE_F32, row, 2, &in[0]));
+        if (node == Node::add) {
+            must(qtsa_graph_input(graph_, "b", QTSA_DTYPE_F32, row, 2, &in[1]));
+        } else {
+            must(qtsa_weights_declare(weights_, "w", QTSA_DTYPE_F32, matrix, 2));
+            must(qtsa_weights_set(weights_, "w", weight().data(), sizeof weight()));
+            must(qtsa_graph_weight(graph_, weights_, "w", &in[1]));
+        }
+        must(qtsa_graph_op(graph_, node == Node::add ? "add" : "linear", in, 2, nullptr, 0, &out, 1));
+        must(qtsa_graph_output(graph_, "out", out));
+        must(qtsa_session_create(backend_, &session_));
+        must(qtsa_plan_create(session_, graph_, nullptr, &plan_));
+    }
+
+    ~QtsaOneNode() override {
+        qtsa_plan_free(plan_);
+        qtsa_session_free(session_);
+        qtsa_graph_free(graph_);
+        qtsa_weights_free(weights_);
+        qtsa_backend_free(backend_);
+    }
+
+   protected:
+    void run(const Row &a, const Row &b, Row &out) override {
+        const qtsa_input inputs[] = {{a.data(), sizeof a}, {b.data(), sizeof b}};
+        const qtsa_output outputs[] = {{out.data(), sizeof out}};
+        must(qtsa_plan_run(plan_, inputs, node() == Node::add ? 2 : 1, outputs, 1, nullptr));
+    }
+
+   private:
+    qtsa_backend backend_ = nullptr;
+    qtsa_weights weights_ = nullptr;
+    qtsa_graph graph_ = nullptr;
+    qtsa_session session_ = nullptr;
+    qtsa_plan plan_ = nullptr;
+};
+
+const bench::Entry add("qtsaccel add", [] { return std::make_unique<QtsaOneNode>(QtsaOneNode::Node::add); });
+const bench::Entry linear("qtsaccel linear", [] { return std::make_unique<QtsaOneNode>(QtsaOneNode::Node::linear); });
+
+}  // namespace
