@@ -3,6 +3,8 @@
 package choice
 
 import (
+	"runtime"
+	"slices"
 	"strings"
 
 	"qtsaccel/core/backend"
@@ -12,81 +14,181 @@ import (
 // Request is what the host asks for; zero values leave it to the environment and
 // the defaults.
 type Request struct {
-	Backend   string // "auto", "cpu", "cuda", "vulkan", "metal", "reference"
+	Backend   string // "auto" or a backend's name
+	Fallback  string // what auto tries, comma-separated
+	Device    string // of a GPU: index, PCI id or UUID
 	PluginDir string // "": beside the library
 	Threads   int    // 0: what affinity and cgroup allow
 }
 
-// Maker makes a backend, or says why it cannot be had here.
-type Maker func(Request) (backend.Backend, error)
+// Provider is one backend as the choice sees it. A backend that cannot be had
+// here is an error of code DEVICE_UNAVAILABLE or VERSION_MISMATCH, whose text is
+// the reason; any other error ends the choice.
+type Provider struct {
+	// Devices lists the devices of a GPU's API; nil where there is nothing to
+	// choose from.
+	Devices func(Request) ([]Device, error)
+	// Prove makes sure that the device can be trusted with the host's process;
+	// nil where no proof is needed.
+	Prove func(Request, Device) error
+	// Open makes the backend on the device, the zero Device where Devices is nil.
+	Open func(Request, Device) (backend.Backend, error)
+}
+
+// auto stands for the first of a chain that can be had.
+const auto = "auto"
 
 // names are the backends that can be asked for, as messages list them.
-var names = []string{"auto", "cpu", "cuda", "vulkan", "metal", "reference"}
+var names = []string{"cpu", "cuda", "vulkan", "metal", "reference"}
 
-// autoOrder is what auto tries. A GPU's driver can take the process down at its
-// first call, so none is taken unasked before it is proven in a child process.
-var autoOrder = []string{"cpu", "reference"}
+func isGPU(name string) bool { return name == "cuda" || name == "vulkan" || name == "metal" }
+
+// defaultChain is what auto tries where no list is given. The reference is the
+// last resort where no ggml plugin can be loaded at all.
+func defaultChain(goos string) []string {
+	if goos == "darwin" {
+		return []string{"metal", "vulkan", "cpu", "reference"}
+	}
+	return []string{"cuda", "vulkan", "cpu", "reference"}
+}
 
 // Choose makes the backend that the request, else the environment, else the
-// default names. getenv reads a variable, "" if unset. The report is complete
-// also where the choice fails, and then part of the error's text.
-func Choose(r Request, getenv func(string) string, makers map[string]Maker) (backend.Backend, *Report, error) {
-	report := &Report{}
-	if r.Threads < 0 {
-		return nil, report, status.Errorf(status.InvalidArgument, "threads is %d, want 1 or more, or 0 for the default", r.Threads)
+// default names. getenv reads a variable, "" if unset.
+func Choose(r Request, getenv func(string) string, providers map[string]Provider) (backend.Backend, *Report, error) {
+	s, err := resolve(r, getenv)
+	if err != nil {
+		return nil, nil, err
 	}
-	report.Requested, report.Source = wanted(r, getenv)
-	if r.PluginDir == "" {
-		r.PluginDir = strings.TrimSpace(getenv("QTSACCEL_PLUGIN_DIR"))
-	}
-	chain := []string{report.Requested}
-	if report.Requested == "auto" {
-		chain = autoOrder
-	} else if !known(report.Requested) {
-		return nil, report, status.Errorf(status.InvalidArgument, "unknown backend %q (from %s); known: %s",
-			report.Requested, report.Source, strings.Join(names, ", "))
-	}
-	for _, name := range chain {
-		b, err := makers[name](r)
+	report := &Report{Requested: s.request.Backend, Source: s.source}
+	var selected *selector // parsed when a GPU is tried first
+	for _, name := range s.chain {
+		p, ok := providers[name]
+		if !ok {
+			report.skip(name, "not part of this build")
+			continue
+		}
+		var device Device
+		if p.Devices != nil {
+			if s.request.Device != "" && selected == nil {
+				if selected, err = parseSelector(s.request.Device, s.deviceSource); err != nil {
+					return nil, nil, err
+				}
+			}
+			if device, err = find(name, p, s, selected); err != nil {
+				if !unavailable(err) {
+					return nil, nil, err
+				}
+				report.skip(name, err.Error())
+				continue
+			}
+		}
+		b, err := p.Open(s.request, device)
 		if err == nil {
 			report.Tried = append(report.Tried, Attempt{Name: name, Taken: true})
 			report.Backend = b.Info()
 			return b, report, nil
 		}
-		report.Tried = append(report.Tried, Attempt{Name: name, Reason: err.Error()})
-		// An argument that is wrong is wrong for every backend.
-		if code := status.Of(err); code != status.DeviceUnavailable && code != status.VersionMismatch {
-			return nil, report, status.Wrapf(err, "backend %q", name)
+		if !unavailable(err) {
+			return nil, nil, status.Wrapf(err, "backend %q", name)
 		}
+		report.skip(name, err.Error())
 	}
-	reasons := make([]string, len(report.Tried))
-	for i, a := range report.Tried {
-		reasons[i] = a.Name + ": " + a.Reason
-	}
-	return nil, report, status.Errorf(status.DeviceUnavailable, "no backend for %q (from %s): %s",
-		report.Requested, report.Source, strings.Join(reasons, "; "))
+	return nil, nil, status.Errorf(status.DeviceUnavailable, "no backend for %q (from %s): %s",
+		report.Requested, report.Source, report.reasons())
 }
 
-// wanted gives the backend's name and where it was asked for. A blank variable
-// counts as unset.
-func wanted(r Request, getenv func(string) string) (name, source string) {
-	for _, s := range []struct{ value, source string }{
-		{r.Backend, "option"},
-		{getenv("QTSACCEL_BACKEND"), "QTSACCEL_BACKEND"},
-		{getenv("QWEN3_TTS_BACKEND"), "QWEN3_TTS_BACKEND"},
-	} {
-		if v := strings.ToLower(strings.TrimSpace(s.value)); v != "" {
-			return v, s.source
-		}
+// find gives the device to open, proven.
+func find(name string, p Provider, s *settings, selected *selector) (Device, error) {
+	devices, err := p.Devices(s.request)
+	if err != nil {
+		return Device{}, err
 	}
-	return "auto", "default"
+	// Whoever names the backend, or lists it, means it.
+	device, err := pick(name, devices, selected, s.named)
+	if err != nil {
+		return Device{}, err
+	}
+	if p.Prove != nil {
+		err = p.Prove(s.request, device)
+	}
+	return device, err
 }
 
-func known(name string) bool {
-	for _, n := range names {
-		if n == name {
-			return true
-		}
+// unavailable says whether auto goes on to the next backend.
+func unavailable(err error) bool {
+	code := status.Of(err)
+	return code == status.DeviceUnavailable || code == status.VersionMismatch
+}
+
+// settings is a request with the environment and the defaults applied.
+type settings struct {
+	request      Request
+	source       string // of the backend's name
+	deviceSource string
+	chain        []string
+	named        bool // the backend was asked for by name
+}
+
+// resolve applies the precedence: per field, the host's option beats the
+// environment, which beats the default. A blank value counts as unset.
+func resolve(r Request, getenv func(string) string) (*settings, error) {
+	if r.Threads < 0 {
+		return nil, status.Errorf(status.InvalidArgument, "threads is %d, want 1 or more, or 0 for the default", r.Threads)
 	}
-	return false
+	s := &settings{request: r}
+	first := func(option string, variables ...string) (value, source string) {
+		if v := strings.TrimSpace(option); v != "" {
+			return v, "option"
+		}
+		for _, name := range variables {
+			if v := strings.TrimSpace(getenv(name)); v != "" {
+				return v, name
+			}
+		}
+		return "", "default"
+	}
+	s.request.Backend, s.source = first(r.Backend, "QTSACCEL_BACKEND", "QWEN3_TTS_BACKEND")
+	s.request.Device, s.deviceSource = first(r.Device, "QTSACCEL_GPU_DEVICE", "QWEN3_TTS_GPU_DEVICE")
+	s.request.PluginDir, _ = first(r.PluginDir, "QTSACCEL_PLUGIN_DIR")
+	s.request.Backend = strings.ToLower(s.request.Backend)
+	if s.request.Backend == "" {
+		s.request.Backend = auto
+	}
+	if s.request.Backend != auto {
+		if err := known(s.request.Backend, s.source, append([]string{auto}, names...)); err != nil {
+			return nil, err
+		}
+		s.chain, s.named = []string{s.request.Backend}, true
+		return s, nil
+	}
+	// A list is read only here: an explicit choice never falls back.
+	list, source := first(r.Fallback, "QTSACCEL_BACKEND_FALLBACK", "QWEN3_TTS_BACKEND_FALLBACK")
+	if list == "" {
+		s.chain = defaultChain(runtime.GOOS)
+		return s, nil
+	}
+	s.request.Fallback = list
+	for name := range strings.SplitSeq(list, ",") {
+		name = strings.ToLower(strings.TrimSpace(name))
+		if name == "" || slices.Contains(s.chain, name) {
+			continue
+		}
+		if err := known(name, source, names); err != nil {
+			return nil, err
+		}
+		s.chain = append(s.chain, name)
+	}
+	if len(s.chain) == 0 {
+		return nil, status.Errorf(status.InvalidArgument, "fallback list %q (from %s) names no backend; known: %s",
+			list, source, strings.Join(names, ", "))
+	}
+	return s, nil
+}
+
+func known(name, source string, among []string) error {
+	if slices.Contains(among, name) {
+		return nil
+	}
+	return status.Errorf(status.InvalidArgument, "unknown backend %q (from %s); known: %s",
+		name, source, strings.Join(among, ", "))
 }

@@ -20,12 +20,31 @@ func (f fake) Info() backend.Info {
 	return backend.Info{Name: f.name, Description: "a test's", Library: "none", Threads: 3, Notes: []string{"hello"}}
 }
 
-func can(name string) Maker {
-	return func(Request) (backend.Backend, error) { return fake{name: name}, nil }
+func can(name string) Provider {
+	return Provider{Open: func(Request, Device) (backend.Backend, error) { return fake{name: name}, nil }}
 }
 
-func cannot(code status.Code, why string) Maker {
-	return func(Request) (backend.Backend, error) { return nil, status.Errorf(code, "%s", why) }
+func cannot(code status.Code, why string) Provider {
+	return Provider{Open: func(Request, Device) (backend.Backend, error) { return nil, status.Errorf(code, "%s", why) }}
+}
+
+// gpu is an API with devices; their names are its backends' names.
+func gpu(devices ...Device) Provider {
+	return Provider{
+		Devices: func(Request) ([]Device, error) { return devices, nil },
+		Open:    func(_ Request, d Device) (backend.Backend, error) { return fake{name: d.String()}, nil },
+	}
+}
+
+func absent(why string) Provider {
+	p := gpu()
+	p.Devices = func(Request) ([]Device, error) { return nil, status.Errorf(status.DeviceUnavailable, "%s", why) }
+	return p
+}
+
+func unproven(p Provider, why string) Provider {
+	p.Prove = func(Request, Device) error { return status.Errorf(status.DeviceUnavailable, "%s", why) }
+	return p
 }
 
 func env(pairs ...string) func(string) string {
@@ -39,48 +58,126 @@ func env(pairs ...string) func(string) string {
 	}
 }
 
-func TestChoose(t *testing.T) {
-	all := map[string]Maker{
-		"cpu": can("cpu"), "reference": can("reference"), "vulkan": can("vulkan"),
-		"cuda":  cannot(status.DeviceUnavailable, "no libcuda.so.1"),
-		"metal": cannot(status.DeviceUnavailable, "not an Apple machine"),
+var (
+	card0 = Device{
+		API: "cuda", Index: 0, Name: "card", Kind: Discrete, PCI: "00000000:65:00.0",
+		UUID: "GPU-01234567-89ab-cdef-0123-456789abcdef",
 	}
-	noCPU := map[string]Maker{"cpu": cannot(status.DeviceUnavailable, "no plugin in /x"), "reference": can("reference")}
-	broken := map[string]Maker{"cpu": cannot(status.OutOfMemory, "5 bytes wanted"), "reference": can("reference")}
+	card1  = Device{API: "cuda", Index: 1, Name: "card", Kind: Discrete, PCI: "0000:66:00.0"}
+	vcard0 = Device{API: "vulkan", Index: 0, Name: "card", Kind: Discrete, PCI: "0000:65:00.0", UUID: "0123456789abcdef0123456789abcdef"}
+	soft   = Device{API: "vulkan", Index: 1, Name: "llvmpipe", Kind: Software}
+)
+
+func machine(change func(map[string]Provider)) map[string]Provider {
+	m := map[string]Provider{
+		"cuda": absent("no libcuda.so.1"), "vulkan": gpu(vcard0, soft), "cpu": can("cpu"), "reference": can("reference"),
+	}
+	if change != nil {
+		change(m)
+	}
+	return m
+}
+
+func TestChoose(t *testing.T) {
+	twoCards := machine(func(m map[string]Provider) { m["cuda"] = gpu(card0, card1) })
+	onlySoft := machine(func(m map[string]Provider) {
+		s := soft
+		s.Index = 0
+		m["vulkan"] = gpu(s)
+	})
+	broken := machine(func(m map[string]Provider) { m["vulkan"] = unproven(m["vulkan"], "aborted at its first kernel") })
+	bare := map[string]Provider{"cpu": cannot(status.DeviceUnavailable, "no plugin in /x"), "reference": can("reference")}
 
 	for _, c := range []struct {
 		about   string
 		request Request
 		env     func(string) string
-		makers  map[string]Maker
+		on      map[string]Provider
 		want    string
 		source  string
 		code    status.Code
 		words   []string
 	}{
-		{about: "the default", env: env(), makers: all, want: "cpu", source: "default"},
-		{about: "by option", request: Request{Backend: "vulkan"}, env: env("QTSACCEL_BACKEND", "cpu"), makers: all, want: "vulkan", source: "option"},
-		{about: "case and space", request: Request{Backend: " CPU\t"}, env: env(), makers: all, want: "cpu", source: "option"},
-		{about: "by environment", env: env("QTSACCEL_BACKEND", "reference", "QWEN3_TTS_BACKEND", "cpu"), makers: all, want: "reference", source: "QTSACCEL_BACKEND"},
-		{about: "the engine's name", env: env("QTSACCEL_BACKEND", "  ", "QWEN3_TTS_BACKEND", "vulkan"), makers: all, want: "vulkan", source: "QWEN3_TTS_BACKEND"},
-		{about: "the last resort", env: env(), makers: noCPU, want: "reference", source: "default"},
+		{about: "the default takes a GPU", on: machine(nil), want: "vulkan:0", source: "default"},
+		{about: "cuda before vulkan", on: twoCards, want: "cuda:0"},
+		{about: "by option", request: Request{Backend: "cpu"}, env: env("QTSACCEL_BACKEND", "vulkan"), on: machine(nil), want: "cpu", source: "option"},
+		{about: "case and space", request: Request{Backend: " CPU\t"}, on: machine(nil), want: "cpu"},
 		{
-			about: "unknown", request: Request{Backend: "npu"}, env: env(), makers: all, code: status.InvalidArgument,
+			about: "by environment", env: env("QTSACCEL_BACKEND", "reference", "QWEN3_TTS_BACKEND", "cpu"),
+			on: machine(nil), want: "reference", source: "QTSACCEL_BACKEND",
+		},
+		{
+			about: "the engine's variable", env: env("QTSACCEL_BACKEND", "  ", "QWEN3_TTS_BACKEND", "cpu"),
+			on: machine(nil), want: "cpu", source: "QWEN3_TTS_BACKEND",
+		},
+		{about: "the last resort", on: bare, want: "reference"},
+		{about: "auto passes a software device by", on: onlySoft, want: "cpu"},
+		{about: "a software device by name", request: Request{Backend: "vulkan"}, on: onlySoft, want: "vulkan:0"},
+		{about: "hardware before software", request: Request{Backend: "vulkan"}, on: machine(nil), want: "vulkan:0"},
+		{about: "a list", request: Request{Fallback: " cpu , ,cpu, vulkan"}, on: machine(nil), want: "cpu"},
+		{about: "a list from the environment", env: env("QTSACCEL_BACKEND_FALLBACK", "cuda,reference"), on: machine(nil), want: "reference"},
+		{
+			about: "explicit reads no list", request: Request{Backend: "cpu"}, env: env("QTSACCEL_BACKEND_FALLBACK", ",,"),
+			on: machine(nil), want: "cpu",
+		},
+		{about: "what is not proven is passed by", on: broken, want: "cpu"},
+		{about: "index", request: Request{Device: "1"}, on: twoCards, want: "cuda:1"},
+		{about: "index from the environment", env: env("QWEN3_TTS_GPU_DEVICE", "1"), on: twoCards, want: "cuda:1"},
+		{about: "an API's index", request: Request{Device: "vulkan:1"}, on: twoCards, want: "vulkan:1"},
+		{about: "PCI id", request: Request{Device: "66:00.0"}, on: twoCards, want: "cuda:1"},
+		{about: "PCI id through the other API", request: Request{Backend: "vulkan", Device: "00000000:65:00.0"}, on: twoCards, want: "vulkan:0"},
+		{about: "UUID", request: Request{Device: "GPU-01234567-89AB-cdef-0123-456789abcdef"}, on: twoCards, want: "cuda:0"},
+		{about: "the device of a CPU is not read", request: Request{Backend: "cpu", Device: "nonsense"}, on: machine(nil), want: "cpu"},
+		{
+			about: "unknown", request: Request{Backend: "npu"}, on: machine(nil), code: status.InvalidArgument,
 			words: []string{`unknown backend "npu" (from option)`, "auto, cpu, cuda, vulkan, metal, reference"},
 		},
 		{
-			about: "explicit and not there", env: env("QTSACCEL_BACKEND", "cuda"), makers: all, code: status.DeviceUnavailable,
-			words: []string{"cuda: no libcuda.so.1", "QTSACCEL_BACKEND"},
+			about: "auto in a list", request: Request{Fallback: "cpu,auto"}, on: machine(nil), code: status.InvalidArgument,
+			words: []string{`unknown backend "auto"`, "known: cpu, cuda"},
 		},
 		{
-			about: "explicit is never another", request: Request{Backend: "cpu"}, env: env(), makers: noCPU, code: status.DeviceUnavailable,
+			about: "nothing but commas", env: env("QWEN3_TTS_BACKEND_FALLBACK", " , ,"), on: machine(nil), code: status.InvalidArgument,
+			words: []string{"names no backend", "QWEN3_TTS_BACKEND_FALLBACK"},
+		},
+		{
+			about: "a list's end", request: Request{Fallback: "cuda,metal"}, on: machine(nil), code: status.DeviceUnavailable,
+			words: []string{"cuda: no libcuda.so.1", "metal: not part of this build"},
+		},
+		{
+			about: "explicit is never another", request: Request{Backend: "cpu"}, on: bare, code: status.DeviceUnavailable,
 			words: []string{"no plugin in /x"},
 		},
-		{about: "another failure ends the search", env: env(), makers: broken, code: status.OutOfMemory, words: []string{"5 bytes wanted"}},
-		{about: "threads", request: Request{Threads: -2}, env: env(), makers: all, code: status.InvalidArgument, words: []string{"threads is -2"}},
+		{
+			about: "explicit and not proven", request: Request{Backend: "vulkan"}, on: broken, code: status.DeviceUnavailable,
+			words: []string{"aborted at its first kernel"},
+		},
+		{
+			about: "beyond the last", request: Request{Backend: "vulkan", Device: "2"}, on: machine(nil), code: status.InvalidArgument,
+			words: []string{"device index 2", "vulkan has 2 devices (index 0 to 1)"},
+		},
+		{
+			about: "beyond the last in auto", request: Request{Device: "2"}, on: twoCards, code: status.InvalidArgument,
+			words: []string{"cuda has 2 devices"},
+		},
+		{about: "negative", request: Request{Device: "-1"}, on: twoCards, code: status.InvalidArgument, words: []string{`device "-1" (from option)`}},
+		{about: "no number", env: env("QTSACCEL_GPU_DEVICE", "first"), on: twoCards, code: status.InvalidArgument, words: []string{`"first" (from QTSACCEL_GPU_DEVICE)`}},
+		{
+			about: "no such PCI id", request: Request{Backend: "vulkan", Device: "0000:70:00.0"}, on: machine(nil), code: status.DeviceUnavailable,
+			words: []string{`no device "0000:70:00.0" among 2 devices`},
+		},
+		{about: "threads", request: Request{Threads: -2}, on: machine(nil), code: status.InvalidArgument, words: []string{"threads is -2"}},
+		{
+			about: "another failure ends the search", on: machine(func(m map[string]Provider) {
+				m["vulkan"] = cannot(status.OutOfMemory, "5 bytes wanted")
+			}), code: status.OutOfMemory, words: []string{"5 bytes wanted"},
+		},
 	} {
 		t.Run(c.about, func(t *testing.T) {
-			b, report, err := Choose(c.request, c.env, c.makers)
+			if c.env == nil {
+				c.env = env()
+			}
+			b, report, err := Choose(c.request, c.env, c.on)
 			require.Equal(t, c.code, status.Of(err), "%v", err)
 			if err != nil {
 				for _, w := range c.words {
@@ -89,18 +186,28 @@ func TestChoose(t *testing.T) {
 				return
 			}
 			require.Equal(t, c.want, b.Info().Name)
-			require.Equal(t, c.source, report.Source)
+			if c.source != "" {
+				require.Equal(t, c.source, report.Source)
+			}
 		})
 	}
 }
 
+func TestDefaultChain(t *testing.T) {
+	require.Equal(t, []string{"metal", "vulkan", "cpu", "reference"}, defaultChain("darwin"))
+	require.Equal(t, []string{"cuda", "vulkan", "cpu", "reference"}, defaultChain("linux"))
+}
+
 func TestReport(t *testing.T) {
-	_, report, err := Choose(Request{}, env(), map[string]Maker{
+	_, report, err := Choose(Request{}, env(), map[string]Provider{
 		"cpu": cannot(status.DeviceUnavailable, "no plugin in /x"), "reference": can("reference"),
 	})
 	require.NoError(t, err)
 	text := report.Text()
-	for _, w := range []string{"requested: auto (default)", "cpu: no plugin in /x", "reference: taken", "a test's", "threads:   3", "note:      hello"} {
+	for _, w := range []string{
+		"requested: auto (default)", "cpu: no plugin in /x", "reference: taken",
+		"a test's", "threads:   3", "note:      hello",
+	} {
 		require.Contains(t, text, w)
 	}
 	machine, err := report.JSON()
@@ -110,13 +217,27 @@ func TestReport(t *testing.T) {
 	require.Equal(t, *report, back)
 }
 
-func TestPluginDirFromEnvironment(t *testing.T) {
+func TestPluginDir(t *testing.T) {
 	var got Request
-	makers := map[string]Maker{"cpu": func(r Request) (backend.Backend, error) { got = r; return fake{name: "cpu"}, nil }}
-	_, _, err := Choose(Request{}, env("QTSACCEL_PLUGIN_DIR", " /plugins "), makers)
+	on := map[string]Provider{"cpu": {Open: func(r Request, _ Device) (backend.Backend, error) {
+		got = r
+		return fake{name: "cpu"}, nil
+	}}}
+	_, _, err := Choose(Request{Backend: "cpu"}, env("QTSACCEL_PLUGIN_DIR", " /plugins "), on)
 	require.NoError(t, err)
 	require.Equal(t, "/plugins", got.PluginDir)
-	_, _, err = Choose(Request{PluginDir: "/mine"}, env("QTSACCEL_PLUGIN_DIR", "/plugins"), makers)
+	_, _, err = Choose(Request{Backend: "cpu", PluginDir: "/mine"}, env("QTSACCEL_PLUGIN_DIR", "/plugins"), on)
 	require.NoError(t, err)
 	require.Equal(t, "/mine", got.PluginDir)
+}
+
+func TestOneCardThroughTwoAPIsIsListedOnce(t *testing.T) {
+	mig := Device{API: "cuda", Index: 2, Kind: Discrete, PCI: card0.PCI, UUID: "ffffffff-89ab-cdef-0123-456789abcdef"}
+	cards := Cards([]Device{card0, card1, mig, vcard0, soft})
+	require.Len(t, cards, 4)
+	require.Equal(t, "cuda:0", cards[0].String())
+	require.Equal(t, []Device{vcard0}, cards[0].Also)
+	require.Empty(t, cards[1].Also)
+	require.Empty(t, cards[2].Also, "parts of one card are not one device")
+	require.Equal(t, "llvmpipe", cards[3].Name)
 }

@@ -23,6 +23,18 @@ type Attempt struct {
 	Reason string `json:"reason,omitempty"` // why it was not
 }
 
+func (r *Report) skip(name, reason string) {
+	r.Tried = append(r.Tried, Attempt{Name: name, Reason: reason})
+}
+
+func (r *Report) reasons() string {
+	reasons := make([]string, len(r.Tried))
+	for i, a := range r.Tried {
+		reasons[i] = a.Name + ": " + a.Reason
+	}
+	return strings.Join(reasons, "; ")
+}
+
 // Text tells the report to a person.
 func (r *Report) Text() string {
 	var b strings.Builder

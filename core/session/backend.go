@@ -18,8 +18,8 @@ type Backend struct {
 }
 
 // OpenBackend makes a backend as [choice.Choose] does, with one reference.
-func OpenBackend(r choice.Request, getenv func(string) string, makers map[string]choice.Maker) (*Backend, error) {
-	impl, report, err := choice.Choose(r, getenv, makers)
+func OpenBackend(r choice.Request, getenv func(string) string, providers map[string]choice.Provider) (*Backend, error) {
+	impl, report, err := choice.Choose(r, getenv, providers)
 	if err != nil {
 		return nil, err
 	}

@@ -105,7 +105,7 @@ func open(t *testing.T, f *fake) *Backend {
 	t.Helper()
 	live := mem.Live()
 	b, err := OpenBackend(choice.Request{Backend: "cpu"}, func(string) string { return "" },
-		map[string]choice.Maker{"cpu": func(choice.Request) (backend.Backend, error) { return f, nil }})
+		map[string]choice.Provider{"cpu": {Open: func(choice.Request, choice.Device) (backend.Backend, error) { return f, nil }}})
 	require.NoError(t, err)
 	t.Cleanup(func() {
 		b.Release()
