@@ -1,0 +1,98 @@
+package ops
+
+import (
+	"encoding/binary"
+	"math"
+
+	"qtsaccel/core/status"
+	"qtsaccel/core/tensor"
+)
+
+// NewValue makes a tensor of zeros.
+func NewValue(t tensor.Type) Value {
+	v := Value{Type: t}
+	if t.DType.Integer() {
+		v.I = make([]int64, t.Shape.Elements())
+	} else {
+		v.F = make([]float64, t.Shape.Elements())
+	}
+	return v
+}
+
+// Decode fills v from a tensor's bytes as they lie in memory, row-major, in v's
+// type. UNSUPPORTED: the reference cannot read the type.
+func (v Value) Decode(data []byte) error {
+	le := binary.LittleEndian
+	switch v.Type.DType {
+	case tensor.F32:
+		for i := range v.F {
+			v.F[i] = float64(math.Float32frombits(le.Uint32(data[4*i:])))
+		}
+	case tensor.F16:
+		for i := range v.F {
+			v.F[i] = float64(tensor.F16ToF32(le.Uint16(data[2*i:])))
+		}
+	case tensor.BF16:
+		for i := range v.F {
+			v.F[i] = float64(tensor.BF16ToF32(le.Uint16(data[2*i:])))
+		}
+	case tensor.I8:
+		for i := range v.I {
+			v.I[i] = int64(int8(data[i]))
+		}
+	case tensor.I16:
+		for i := range v.I {
+			v.I[i] = int64(int16(le.Uint16(data[2*i:])))
+		}
+	case tensor.I32:
+		for i := range v.I {
+			v.I[i] = int64(int32(le.Uint32(data[4*i:])))
+		}
+	case tensor.I64:
+		for i := range v.I {
+			v.I[i] = int64(le.Uint64(data[8*i:]))
+		}
+	default:
+		return status.Errorf(status.Unsupported, "the reference cannot read %v", v.Type.DType)
+	}
+	return nil
+}
+
+// Encode writes v as a tensor's bytes, the other way. Numbers are rounded to the
+// type, to nearest; integers that do not fit are cut to their low bits.
+func (v Value) Encode(data []byte) error {
+	le := binary.LittleEndian
+	switch v.Type.DType {
+	case tensor.F32:
+		for i, f := range v.F {
+			le.PutUint32(data[4*i:], math.Float32bits(float32(f)))
+		}
+	case tensor.F16:
+		for i, f := range v.F {
+			le.PutUint16(data[2*i:], tensor.F32ToF16(float32(f)))
+		}
+	case tensor.BF16:
+		for i, f := range v.F {
+			le.PutUint16(data[2*i:], tensor.F32ToBF16(float32(f)))
+		}
+	case tensor.I8:
+		for i, n := range v.I {
+			data[i] = byte(n)
+		}
+	case tensor.I16:
+		for i, n := range v.I {
+			le.PutUint16(data[2*i:], uint16(n))
+		}
+	case tensor.I32:
+		for i, n := range v.I {
+			le.PutUint32(data[4*i:], uint32(n))
+		}
+	case tensor.I64:
+		for i, n := range v.I {
+			le.PutUint64(data[8*i:], uint64(n))
+		}
+	default:
+		return status.Errorf(status.Unsupported, "the reference cannot write %v", v.Type.DType)
+	}
+	return nil
+}
