@@ -1,5 +1,197 @@
+# qtsaccel. `make` or `make help` lists what there is; everything made goes to dist/.
+
 include build/versions.mk
 
+.DEFAULT_GOAL := help
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+.DELETE_ON_ERROR:
+MAKEFLAGS += --no-print-directory
+
+DIST := dist
+UNAME := $(shell uname -s)
+
+# Installation folders of `make install`.
+PREFIX ?= /usr/local
+DESTDIR ?=
+
+# Where ggml comes from, read by build/provision: GGML=system, GGML=source or
+# GGML_DIR=<prefix>; without them, pinned prebuilt libraries.
+export GGML GGML_DIR GGML_BACKEND_DIR GGML_CUDA GGML_VULKAN GGML_CPU CUDA_ARCHS
+
+# Pure Go, so that no compiler is needed and every run after the first is cached.
+PROVISION := CGO_ENABLED=0 go run ./build/provision
+
+# --------------------------------------------------------------- What it needs
+
+# Debian packages, by need. A command's package is looked for by the command, so
+# that one installed otherwise will do.
+DEBIAN_BUILD := gcc g++ git pkg-config
+DEBIAN_EXAMPLES := libpng-dev libsndfile1-dev libcjson-dev
+DEBIAN_VULKAN := mesa-vulkan-drivers libvulkan1
+DEBIAN_LINT := clang-format
+DEBIAN_SYSTEM_TEST := debootstrap
+
+##@ Setting up
+
+.PHONY: deps
+deps: ## Install the Debian packages for building, examples and tests (as root; else say which)
+	@build/deps.sh $(DEBIAN_BUILD) $(DEBIAN_EXAMPLES) $(DEBIAN_VULKAN)
+
 .PHONY: ggml
-ggml:
-	@CGO_ENABLED=0 go run ./build/provision ggml
+ggml: ## Provide ggml's headers and libraries (GGML=system, GGML_DIR=<prefix>: an installed one)
+	@$(PROVISION) ggml
+
+.PHONY: ggml-source
+ggml-source: ## Build what prebuilt ggml lacks: GGML_CUDA=1 CUDA_ARCHS=90, GGML_VULKAN=1, or a native CPU backend
+	@$(PROVISION) ggml-source
+
+# What tests and benchmarks use besides.
+.PHONY: test-data
+test-data:
+	@$(PROVISION) esrgan $(if $(filter Linux-x86_64,$(UNAME)-$(shell uname -m)),other-ggml)
+
+# ------------------------------------------------------------------- The build
+
+LIB_VERSION := 0
+ifeq ($(UNAME),Darwin)
+LIB := $(DIST)/lib/libqtsaccel.$(LIB_VERSION).dylib
+LIB_LINK := $(DIST)/lib/libqtsaccel.dylib
+LIB_LDFLAGS := -Wl,-install_name,@rpath/$(notdir $(LIB))
+else
+LIB := $(DIST)/lib/libqtsaccel.so.$(LIB_VERSION)
+LIB_LINK := $(DIST)/lib/libqtsaccel.so
+# The linker runs in a folder of its own, so the map's path is absolute.
+LIB_LDFLAGS := -Wl,--version-script=$(abspath build/exports.map) -Wl,-soname,$(notdir $(LIB))
+endif
+HEADERS := $(wildcard include/*.h include/*.hpp)
+
+##@ Building
+
+# Go knows what is stale, and takes well under a second to find that nothing is.
+.PHONY: lib
+lib: ggml ## Build libqtsaccel and put its headers beside it
+	@mkdir -p $(DIST)/lib $(DIST)/include
+	@go build -buildmode=c-shared -trimpath -ldflags='-s -w -extldflags "$(LIB_LDFLAGS)"' -o $(LIB) ./capi
+	@rm -f $(basename $(LIB)).h
+	@ln -sfn $(notdir $(LIB)) $(LIB_LINK)
+	@cp -u $(HEADERS) $(DIST)/include/
+
+.PHONY: bin
+bin: ggml ## Build the command line tool
+	@mkdir -p $(DIST)/bin
+	@go build -trimpath -ldflags='-s -w' -o $(DIST)/bin/ ./cmd/...
+
+.PHONY: install
+install: lib bin ## Install library, plugins, header and tool under PREFIX (and DESTDIR)
+	install -d $(DESTDIR)$(PREFIX)/{bin,include,lib/qtsaccel}
+	install -m 755 $(DIST)/bin/* $(DESTDIR)$(PREFIX)/bin/
+	install -m 644 $(HEADERS) $(DESTDIR)$(PREFIX)/include/
+	install -m 755 $(LIB) $(DESTDIR)$(PREFIX)/lib/
+	cp -P $(LIB_LINK) $(DESTDIR)$(PREFIX)/lib/
+	install -m 755 $(DIST)/lib/qtsaccel/* $(DESTDIR)$(PREFIX)/lib/qtsaccel/
+
+.PHONY: demo
+demo: deps lib ## Upscale a picture with a real model, through the C API
+	@$(PROVISION) esrgan
+	@$(MAKE) -C examples/c demo
+
+##@ Testing
+
+.PHONY: test
+test: deps lib test-data test-go test-core-capi ## Set up what is needed and run every test; CI runs this
+
+# The Go tests.
+.PHONY: test-go
+test-go: ggml
+	@go test ./...
+
+# The C API's tests, from C and C++ programs.
+.PHONY: test-core-capi
+test-core-capi: lib
+
+.PHONY: test-race
+test-race: ggml ## Run the Go tests with the race detector
+	@go test -race ./...
+
+.PHONY: test-asan
+test-asan: ggml ## Run the C API's tests with the address sanitizer
+	@echo 'test-asan: nothing yet'
+
+.PHONY: test-vulkan
+test-vulkan: lib ## Run the tests on Vulkan, with Mesa's software device where there is no other
+	@build/deps.sh $(DEBIAN_VULKAN)
+	@echo 'test-vulkan: nothing yet'
+
+# What runs in a Debian root against the ggml that Debian packages.
+SYSTEM_GGML_TARGETS ?= ggml test-provision
+
+.PHONY: test-system-ggml
+test-system-ggml: ## Run SYSTEM_GGML_TARGETS in a Debian trixie root with ggml from backports (as root)
+	@build/deps.sh $(DEBIAN_SYSTEM_TEST)
+	@build/test-system-ggml.sh $(DIST)/trixie $(SYSTEM_GGML_TARGETS)
+
+.PHONY: test-provision
+test-provision:
+	@go test -count=1 ./build/...
+
+.PHONY: bench
+bench: lib ## Measure against raw ggml and ONNX Runtime; writes dist/bench/
+	@$(PROVISION) onnxruntime esrgan
+	@echo 'bench: nothing yet'
+
+# --------------------------------------------------------------------- Checking
+
+TOOLS := $(abspath $(DIST))/tools
+GOLANGCI_LINT := $(TOOLS)/golangci-lint-$(GOLANGCI_LINT_VERSION)
+GOFUMPT := $(TOOLS)/gofumpt-$(GOFUMPT_VERSION)
+
+# Files of the tree: tracked, or new and not ignored.
+tree = $(shell git ls-files --cached --others --exclude-standard --deduplicate -- $(1) | while read -r f; do test -e "$$f" && echo "$$f"; done)
+
+# Installed under their versions, so that a moved pin is noticed. They need no C
+# compiler, and nothing of this module's.
+$(GOLANGCI_LINT):
+	@$(call gotool,github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$(GOLANGCI_LINT_VERSION),golangci-lint,$@)
+$(GOFUMPT):
+	@$(call gotool,mvdan.cc/gofumpt@$(GOFUMPT_VERSION),gofumpt,$@)
+gotool = echo 'building $(1)' && mkdir -p $(TOOLS) && GOFLAGS= CGO_ENABLED=0 GOBIN=$(TOOLS) go install -trimpath $(1) && mv $(TOOLS)/$(2) $(3)
+
+##@ Checking
+
+.PHONY: check
+check: fmt-check lint generated test-go ## All that should pass before a commit
+
+.PHONY: lint
+lint: ggml $(GOLANGCI_LINT) ## Look for mistakes in the Go code
+	@$(GOLANGCI_LINT) run
+
+.PHONY: fmt
+fmt: $(GOFUMPT) ## Format Go, C and C++
+	@build/deps.sh $(DEBIAN_LINT)
+	@$(GOFUMPT) -w $(call tree,'*.go')
+	@clang-format -i $(call tree,'*.c' '*.h' '*.cpp' '*.hpp')
+
+.PHONY: fmt-check
+fmt-check: $(GOFUMPT)
+	@build/deps.sh $(DEBIAN_LINT)
+	@bad="$$($(GOFUMPT) -l $(call tree,'*.go'))"; test -z "$$bad" || { echo "not formatted (make fmt):"; echo "$$bad"; exit 1; }
+	@clang-format --dry-run -Werror $(call tree,'*.c' '*.h' '*.cpp' '*.hpp')
+
+# Generated files are committed; making them again must change nothing.
+.PHONY: generated
+generated: ggml
+	@before="$$(git diff | git hash-object --stdin)"; go generate ./...; \
+	test "$$before" = "$$(git diff | git hash-object --stdin)" || { echo 'go generate changed files: commit what it makes'; git diff --stat; exit 1; }
+
+##@ Other
+
+.PHONY: clean
+clean: ## Remove what was built; downloads, tools and the Debian root stay (dist/ can go whole)
+	@find $(DIST) -mindepth 1 -maxdepth 1 ! -name download ! -name tools ! -name trixie -exec rm -rf {} + 2>/dev/null || true
+
+.PHONY: help
+help: ## Show this
+	@awk 'BEGIN { FS = ":.*## " } \
+	  /^##@ / { printf "\n%s\n", substr($$0, 5) } \
+	  /^[a-z-]+:.*## / { printf "  make %-18s %s\n", $$1, $$2 }' Makefile

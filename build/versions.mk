@@ -47,3 +47,8 @@ ONNXRUNTIME_HASH = sha512-twhs1C2C/BFkz1yc5OY0KIU2GUq6DURO7hD4bx5Q2Qy3nAMJwRXW8x
 # Tools, built from the Go module proxy.
 GOLANGCI_LINT_VERSION = v2.15.0
 GOFUMPT_VERSION = v0.12.0
+
+# Its C header, which the npm package lacks: a Go module that carries it, and the
+# checksum as go.sum writes it.
+ONNXRUNTIME_HEADER_GO = github.com/yalue/onnxruntime_go@v1.27.0
+ONNXRUNTIME_HEADER_HASH = h1:c1YSgDNtpf0WGtxj3YeRIb8VC5LmM1J+Ve3uHdteC1U=

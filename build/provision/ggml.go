@@ -80,6 +80,9 @@ func (p *project) provisionRoute(ctx context.Context, r ggmlRoute) (err error) {
 	if err := r.fill(ctx, s); err != nil {
 		return err
 	}
+	if err := s.checkLinks(); err != nil {
+		return err
+	}
 	if err := s.writeVersion(r.version, r.name); err != nil {
 		return err
 	}

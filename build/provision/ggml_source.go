@@ -68,11 +68,20 @@ func (o sourceOptions) String() string {
 // cmake returns the arguments that configure a build.
 func (o sourceOptions) cmake() []string {
 	on := map[bool]string{true: "ON", false: "OFF"}
+	native := "-march=native"
+	if runtime.GOARCH == "arm64" {
+		native = "-mcpu=native" // the one that Apple's compiler knows
+	}
 	args := []string{
 		"-DCMAKE_BUILD_TYPE=Release",
 		"-DBUILD_SHARED_LIBS=ON",
 		"-DGGML_BACKEND_DL=ON", // each backend loads on its own
-		"-DGGML_NATIVE=ON",
+		// ggml has no native build of a loadable backend, but goes by what the
+		// compiler says is there.
+		"-DGGML_NATIVE=OFF",
+		"-DGGML_SSE42=OFF", "-DGGML_AVX=OFF", "-DGGML_AVX2=OFF", "-DGGML_BMI2=OFF", "-DGGML_FMA=OFF", "-DGGML_F16C=OFF",
+		"-DCMAKE_C_FLAGS=" + native,
+		"-DCMAKE_CXX_FLAGS=" + native,
 		"-DGGML_LLAMAFILE=ON", // fast matrix products, as in the prebuilt
 		// OpenMP's threads would take the place of the thread pool that a
 		// backend keeps.
@@ -169,6 +178,9 @@ func provisionGGMLSource(ctx context.Context, p *project) (err error) {
 	if err := s.overlay(libs, o); err != nil {
 		return err
 	}
+	if err := s.checkLinks(); err != nil {
+		return err
+	}
 	if err := s.writeVersion(prebuilt.version, prebuilt.name+", with "+o.String()+" built from source"); err != nil {
 		return err
 	}
@@ -216,14 +228,14 @@ func (p *project) buildSource(ctx context.Context, o sourceOptions) ([]string, e
 	if err := p.provideSource(ctx); err != nil {
 		return nil, err
 	}
-	out := p.dist(buildDir, "out")
+	// Where ggml's CMake insists on putting backends.
+	out := p.dist(buildDir, "bin")
 	if err := os.RemoveAll(out); err != nil { // what an earlier build was asked for
 		return nil, err
 	}
 	configure := append([]string{
 		"-S", p.dist(sourceDir, "ggml"), "-B", p.dist(buildDir),
 		"-DCMAKE_LIBRARY_OUTPUT_DIRECTORY=" + out,
-		"-DCMAKE_RUNTIME_OUTPUT_DIRECTORY=" + out,
 	}, o.cmake()...)
 	if err := p.loudly(ctx, "cmake", configure...); err != nil {
 		return nil, err
@@ -236,10 +248,18 @@ func (p *project) buildSource(ctx context.Context, o sourceOptions) ([]string, e
 		return nil, err
 	}
 	var libs []string
-	for _, lib := range found { // sorted, so that the unversioned name comes first
-		name := unversioned(filepath.Base(lib))
-		if slices.Contains(p.host.librarySuffixes(), filepath.Ext(name)) && filepath.Base(lib) == name {
+	made := make(map[string]bool)
+	for _, lib := range found {
+		// Of a library with a version in its name, take the link without.
+		name := filepath.Base(lib)
+		if name == unversioned(name) && slices.Contains(p.host.librarySuffixes(), filepath.Ext(name)) {
 			libs = append(libs, lib)
+			made[strings.TrimSuffix(name, filepath.Ext(name))] = true
+		}
+	}
+	for name, asked := range map[string]bool{"base": true, "cpu": o.cpu, "cuda": o.cuda, "vulkan": o.vulkan} {
+		if asked && !made["libggml-"+name] {
+			return nil, fmt.Errorf("CMake made no libggml-%s in %s", name, out)
 		}
 	}
 	return libs, nil

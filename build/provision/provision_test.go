@@ -195,22 +195,18 @@ func TestRenameNames(t *testing.T) {
 	}
 }
 
-// TestForeignNames tells the standard library's names, which are shared on
-// purpose, from a backend's own that no rule renames.
-func TestForeignNames(t *testing.T) {
-	for name, want := range map[string]bool{
-		"_ZNSt6vectorIiSaIiEE7reserveEm":                      true,
-		"_ZSt4endlIcSt11char_traitsIcEERSt13basic_ostreamIT_": true,
-		"_ZTISt11_Mutex_baseILN9__gnu_cxx12_Lock_policyE2EE":  true,
-		"_ZNKSt5ctypeIcE8do_widenEc":                          true,
-		"_ZN9__gnu_cxx13new_allocatorIcEC1Ev":                 true,
-		"_ZZNSt19_Sp_make_shared_tag5_S_tiEvE5__tag":          true,
-		"_Z17tiled_repack_src0ILi16EEvP15tiled_tile_src0iiib": false,
-		"_ZN9cpuid_x86C1Ev":                                   false,
-		"some_function":                                       false,
-	} {
-		if got := foreign.MatchString(name); got != want {
-			t.Errorf("%s: foreign is %v", name, got)
-		}
+// TestCheckLinks needs a name to be ours only where it is looked for in another
+// library.
+func TestCheckLinks(t *testing.T) {
+	s := &stage{names: map[string]elfrename.Names{
+		"base":   {Defined: []string{"qtsg_new", "inner", "shared"}, Undefined: []string{"malloc", "inner"}},
+		"plugin": {Undefined: []string{"qtsg_new", "malloc"}},
+	}}
+	if err := s.checkLinks(); err != nil {
+		t.Error(err)
+	}
+	s.names["other"] = elfrename.Names{Undefined: []string{"shared"}}
+	if err := s.checkLinks(); err == nil || !strings.Contains(err.Error(), "other needs shared of base") {
+		t.Errorf("got %v", err)
 	}
 }

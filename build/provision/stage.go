@@ -10,6 +10,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"qtsaccel/build/provision/elfrename"
 )
 
 // Where ggml is put, from dist/.
@@ -23,8 +25,9 @@ const (
 // stage is a folder beside the results in which they are made, so that each is
 // put in place by one rename.
 type stage struct {
-	dir string
-	p   *project
+	dir   string
+	p     *project
+	names map[string]elfrename.Names // of the libraries that were renamed
 }
 
 func (p *project) newStage() (*stage, error) {
@@ -35,7 +38,7 @@ func (p *project) newStage() (*stage, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &stage{dir, p}
+	s := &stage{dir, p, make(map[string]elfrename.Names)}
 	for _, d := range []string{includeDir, libraryDir, filepath.Dir(licenceFile)} {
 		if err := os.MkdirAll(s.path(d), 0o755); err != nil {
 			return nil, errors.Join(err, s.remove())

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -26,7 +25,7 @@ var symbolRules = strings.NewReplacer(
 
 // renameVersion is raised when a change of the rules or of the edit makes
 // libraries that were provisioned before stale.
-const renameVersion = "1"
+const renameVersion = "2"
 
 func renameSymbol(name string) string { return symbolRules.Replace(name) }
 
@@ -40,31 +39,28 @@ func renameLibrary(name string) string {
 	return name
 }
 
-// foreign matches the C++ standard library's names, which every C++ library
-// carries copies of and shares.
-var foreign = regexp.MustCompile(`^_Z[A-Z]*(N[KVO]*)?(S[a-z]|N9__gnu_cxx|9__gnu_cxx)`)
-
-// own says whether a symbol bears one of our names.
+// own says whether a symbol bears one of our names. Others bind inside their
+// library only.
 func own(name string) bool {
 	return strings.Contains(name, "qts") || strings.Contains(name, "qt2xs_") || strings.Contains(name, "qt3xs_")
 }
 
 // renameELF returns a library of ggml under our names, checked.
-func renameELF(data []byte) ([]byte, error) {
+func renameELF(data []byte) ([]byte, elfrename.Names, error) {
 	renamed, err := elfrename.Rename(data, elfrename.Edit{
 		Symbol:  renameSymbol,
 		Library: renameLibrary,
 		RunPath: "$ORIGIN",
-		Protect: func(name string) bool { return !own(name) && !foreign.MatchString(name) },
+		Protect: true,
 	})
 	if err != nil {
-		return nil, err
+		return nil, elfrename.Names{}, err
 	}
 	names, err := elfrename.Read(renamed)
 	if err != nil {
-		return nil, fmt.Errorf("reading it back: %w", err)
+		return nil, elfrename.Names{}, fmt.Errorf("reading it back: %w", err)
 	}
-	return renamed, checkNames(names)
+	return renamed, names, checkNames(names)
 }
 
 // checkNames refuses a library in which a name of ggml's is left.
@@ -95,10 +91,32 @@ func (s *stage) installLibrary(from string) error {
 	}
 	name := filepath.Base(from)
 	if s.p.host.renames() {
-		if data, err = renameELF(data); err != nil {
+		var names elfrename.Names
+		if data, names, err = renameELF(data); err != nil {
 			return fmt.Errorf("renaming the symbols of %s: %w", from, err)
 		}
 		name = renameLibrary(name)
+		s.names[name] = names
 	}
 	return os.WriteFile(s.path(libraryDir, name), data, 0o755)
+}
+
+// checkLinks refuses a stage in which one library needs a name of another's that
+// kept its old form: another ggml in the process could answer for it. A new version
+// of ggml may bring such a name; symbolRules then wants another line.
+func (s *stage) checkLinks() error {
+	defined := make(map[string]string)
+	for lib, n := range s.names {
+		for _, name := range n.Defined {
+			defined[name] = lib
+		}
+	}
+	for lib, n := range s.names {
+		for _, name := range n.Undefined {
+			if by, ok := defined[name]; ok && by != lib && !own(name) {
+				return fmt.Errorf("%s needs %s of %s, which no rule renames", lib, name, by)
+			}
+		}
+	}
+	return nil
 }

@@ -25,10 +25,10 @@ type Edit struct {
 	Library func(name string) string
 	// RunPath replaces each run path. A library without one gets none.
 	RunPath string
-	// Protect says whether references to a symbol (by its new name) from inside
-	// the library that defines it shall stay inside, whoever else defines it.
-	// It is for names that no rule renames.
-	Protect func(name string) bool
+	// Protect binds references from inside the library to its own definitions,
+	// whoever else defines the same name: also for names that Symbol keeps, such
+	// as the C++ standard library's templates, of which each library has copies.
+	Protect bool
 }
 
 // Rename returns an edited copy of a shared library, verified: every name reads
@@ -41,7 +41,9 @@ func Rename(data []byte, edit Edit) ([]byte, error) {
 	if err := im.rewriteStrings(edit); err != nil {
 		return nil, err
 	}
-	im.protect(edit.Protect)
+	if edit.Protect {
+		im.protect()
+	}
 	if im.gnuHash != nil {
 		if err := im.rebuildGNUHash(); err != nil {
 			return nil, fmt.Errorf("GNU hash: %w", err)
@@ -105,26 +107,30 @@ func (im *image) rewriteStrings(edit Edit) error {
 	return nil
 }
 
-// protect gives symbols protected visibility.
-func (im *image) protect(want func(string) bool) {
-	if want == nil {
-		return
-	}
+// protect gives defined symbols protected visibility, and takes from unique ones
+// that the whole process shall have them once.
+func (im *image) protect() {
 	for i := 1; i < im.symbolCount(); i++ {
 		s := im.symbol(i)
-		if s.name == 0 || !s.defined() || (s.bind != elf.STB_GLOBAL && s.bind != elf.STB_WEAK) {
+		if s.name == 0 || !s.defined() {
 			continue
 		}
-		name, err := im.str(uint64(s.name))
-		if err != nil || !want(name) {
+		info, other := &im.dynsym[i*symSize+4], &im.dynsym[i*symSize+5]
+		switch s.bind {
+		case elf.STB_GLOBAL, elf.STB_WEAK:
+		case stbGNUUnique:
+			*info = byte(elf.STB_GLOBAL)<<4 | *info&0xf
+		default:
 			continue
 		}
-		other := &im.dynsym[i*symSize+5]
 		if elf.ST_VISIBILITY(*other) == elf.STV_DEFAULT {
 			*other |= byte(elf.STV_PROTECTED)
 		}
 	}
 }
+
+// stbGNUUnique is STB_GNU_UNIQUE, which debug/elf does not name.
+const stbGNUUnique = elf.STB_LOOS
 
 // gnuTable is a GNU hash table: a Bloom filter, buckets, and a chain of hashes
 // parallel to the symbols from symOffset on, which are sorted by bucket.

@@ -62,7 +62,7 @@ var edit = Edit{
 		return strings.TrimSuffix(strings.Replace(s, "libggml", "libqtsg", 1), ".0")
 	},
 	RunPath: "$ORIGIN",
-	Protect: func(s string) bool { return s == "unruled" },
+	Protect: true,
 }
 
 // compile makes a shared library or program of C text.

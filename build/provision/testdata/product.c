@@ -17,66 +17,66 @@
 static void *base;
 
 static void *sym(const char *name) {
-  void *p = dlsym(base, name);
-  if (!p) {
-    fprintf(stderr, "%s\n", dlerror());
-    exit(1);
-  }
-  return p;
+    void *p = dlsym(base, name);
+    if (!p) {
+        fprintf(stderr, "%s\n", dlerror());
+        exit(1);
+    }
+    return p;
 }
 
 /* FN(init)(params) calls ggml_init under its new name, with its type. */
 #define FN(name) ((__typeof__(ggml_##name) *)sym("qtsg_" #name))
 
 static int product(void *plugin) {
-  ggml_backend_reg_t (*init)(void) = (ggml_backend_reg_t(*)(void))dlsym(plugin, "qtsg_backend_init");
-  if (!init) return 0;
-  ggml_backend_t backend = FN(backend_dev_init)(FN(backend_reg_dev_get)(init(), 0), NULL);
-  if (!backend) return 0;
+    ggml_backend_reg_t (*init)(void) = (ggml_backend_reg_t(*)(void))dlsym(plugin, "qtsg_backend_init");
+    if (!init) return 0;
+    ggml_backend_t backend = FN(backend_dev_init)(FN(backend_reg_dev_get)(init(), 0), NULL);
+    if (!backend) return 0;
 
-  struct ggml_init_params params = {1 << 20, NULL, false};
-  struct ggml_context *ctx = FN(init)(params);
-  struct ggml_tensor *a = FN(new_tensor_2d)(ctx, GGML_TYPE_F32, 4, 2);
-  struct ggml_tensor *b = FN(new_tensor_2d)(ctx, GGML_TYPE_F32, 4, 1);
-  for (int i = 0; i < 8; i++) ((float *)a->data)[i] = (float)i;
-  for (int i = 0; i < 4; i++) ((float *)b->data)[i] = 1;
-  struct ggml_tensor *c = FN(mul_mat)(ctx, a, b);
-  struct ggml_cgraph *graph = FN(new_graph)(ctx);
-  FN(build_forward_expand)(graph, c);
-  int right = FN(backend_graph_compute)(backend, graph) == GGML_STATUS_SUCCESS;
-  right = right && ((float *)c->data)[0] == 6 && ((float *)c->data)[1] == 22;
-  FN(free)(ctx);
-  FN(backend_free)(backend);
-  return right;
+    struct ggml_init_params params = {1 << 20, NULL, false};
+    struct ggml_context *ctx = FN(init)(params);
+    struct ggml_tensor *a = FN(new_tensor_2d)(ctx, GGML_TYPE_F32, 4, 2);
+    struct ggml_tensor *b = FN(new_tensor_2d)(ctx, GGML_TYPE_F32, 4, 1);
+    for (int i = 0; i < 8; i++) ((float *)a->data)[i] = (float)i;
+    for (int i = 0; i < 4; i++) ((float *)b->data)[i] = 1;
+    struct ggml_tensor *c = FN(mul_mat)(ctx, a, b);
+    struct ggml_cgraph *graph = FN(new_graph)(ctx);
+    FN(build_forward_expand)(graph, c);
+    int right = FN(backend_graph_compute)(backend, graph) == GGML_STATUS_SUCCESS;
+    right = right && ((float *)c->data)[0] == 6 && ((float *)c->data)[1] == 22;
+    FN(free)(ctx);
+    FN(backend_free)(backend);
+    return right;
 }
 
 int main(int argc, char **argv) {
-  char path[4096];
-  if (argc != 2) return 2;
-  snprintf(path, sizeof path, "%s/libqtsg-base.so", argv[1]);
-  base = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-  DIR *dir = opendir(argv[1]);
-  if (!base || !dir) {
-    fprintf(stderr, "%s: %s\n", path, base ? "no folder" : dlerror());
-    return 1;
-  }
-  int right = 0;
-  for (struct dirent *e; (e = readdir(dir));) {
-    if (strncmp(e->d_name, "libqtsg-cpu", 11) != 0) continue;
-    snprintf(path, sizeof path, "%s/%s", argv[1], e->d_name);
-    void *plugin = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-    if (!plugin) {
-      fprintf(stderr, "%s\n", dlerror());
-      return 1;
+    char path[4096];
+    if (argc != 2) return 2;
+    snprintf(path, sizeof path, "%s/libqtsg-base.so", argv[1]);
+    base = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    DIR *dir = opendir(argv[1]);
+    if (!base || !dir) {
+        fprintf(stderr, "%s: %s\n", path, base ? "no folder" : dlerror());
+        return 1;
     }
-    int (*score)(void) = (int (*)(void))dlsym(plugin, "qtsg_backend_score");
-    if (score && score() == 0) continue; /* for another machine */
-    if (!product(plugin)) {
-      fprintf(stderr, "%s: a wrong product\n", path);
-      return 1;
+    int right = 0;
+    for (struct dirent *e; (e = readdir(dir));) {
+        if (strncmp(e->d_name, "libqtsg-cpu", 11) != 0) continue;
+        snprintf(path, sizeof path, "%s/%s", argv[1], e->d_name);
+        void *plugin = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+        if (!plugin) {
+            fprintf(stderr, "%s\n", dlerror());
+            return 1;
+        }
+        int (*score)(void) = (int (*)(void))dlsym(plugin, "qtsg_backend_score");
+        if (score && score() == 0) continue; /* for another machine */
+        if (!product(plugin)) {
+            fprintf(stderr, "%s: a wrong product\n", path);
+            return 1;
+        }
+        right++;
     }
-    right++;
-  }
-  printf("%s: %d right\n", FN(version)(), right);
-  return right == 0;
+    printf("%s: %d right\n", FN(version)(), right);
+    return right == 0;
 }
