@@ -75,7 +75,7 @@ lib: ggml ## Build libqtsaccel and put its headers beside it
 	@go build -buildmode=c-shared -trimpath -ldflags='-s -w -extldflags "$(LIB_LDFLAGS)"' -o $(LIB) ./capi
 	@rm -f $(basename $(LIB)).h
 	@ln -sfn $(notdir $(LIB)) $(LIB_LINK)
-	@cp -u $(HEADERS) $(DIST)/include/
+	@for h in $(HEADERS); do cmp -s $$h $(DIST)/include/$${h##*/} || cp $$h $(DIST)/include/; done
 
 .PHONY: bin
 bin: ggml ## Build the command line tool
@@ -146,8 +146,12 @@ TOOLS := $(abspath $(DIST))/tools
 GOLANGCI_LINT := $(TOOLS)/golangci-lint-$(GOLANGCI_LINT_VERSION)
 GOFUMPT := $(TOOLS)/gofumpt-$(GOFUMPT_VERSION)
 
-# Files of the tree: tracked, or new and not ignored.
-tree = $(shell git ls-files --cached --others --exclude-standard --deduplicate -- $(1) | while read -r f; do test -e "$$f" && echo "$$f"; done)
+# Runs a command over files of the tree, tracked or new and not ignored, that no
+# generator wrote: $(call over,patterns,command).
+over = git ls-files -z --cached --others --exclude-standard --deduplicate -- $(1) | \
+  xargs -0 grep -sLE '^(//|/\*) Code generated .* DO NOT EDIT' | tr '\n' '\0' | xargs -0 $(2)
+GO_FILES := '*.go'
+C_FILES := '*.c' '*.h' '*.cpp' '*.hpp'
 
 # Installed under their versions, so that a moved pin is noticed. They need no C
 # compiler, and nothing of this module's.
@@ -169,14 +173,14 @@ lint: ggml $(GOLANGCI_LINT) ## Look for mistakes in the Go code
 .PHONY: fmt
 fmt: $(GOFUMPT) ## Format Go, C and C++
 	@build/deps.sh $(DEBIAN_LINT)
-	@$(GOFUMPT) -w $(call tree,'*.go')
-	@clang-format -i $(call tree,'*.c' '*.h' '*.cpp' '*.hpp')
+	@$(call over,$(GO_FILES),$(GOFUMPT) -w)
+	@$(call over,$(C_FILES),clang-format -i)
 
 .PHONY: fmt-check
 fmt-check: $(GOFUMPT)
 	@build/deps.sh $(DEBIAN_LINT)
-	@bad="$$($(GOFUMPT) -l $(call tree,'*.go'))"; test -z "$$bad" || { echo "not formatted (make fmt):"; echo "$$bad"; exit 1; }
-	@clang-format --dry-run -Werror $(call tree,'*.c' '*.h' '*.cpp' '*.hpp')
+	@bad="$$($(call over,$(GO_FILES),$(GOFUMPT) -l))"; test -z "$$bad" || { echo "not formatted (make fmt):"; echo "$$bad"; exit 1; }
+	@$(call over,$(C_FILES),clang-format --dry-run -Werror)
 
 # Generated files are committed; making them again must change nothing.
 .PHONY: generated

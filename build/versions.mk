@@ -44,11 +44,11 @@ ESRGAN_HASH = sha512-DXtwn5SE71+pZKluN/hGeLaZv6ZylyFQYSvMqU08kKCEA5Y9Q1cIIk4EvPT
 ONNXRUNTIME_NPM = onnxruntime-node@1.30.0
 ONNXRUNTIME_HASH = sha512-twhs1C2C/BFkz1yc5OY0KIU2GUq6DURO7hD4bx5Q2Qy3nAMJwRXW8xU3NVczE29VA9lolLOYepoD8fjTGOfIqw==
 
-# Tools, built from the Go module proxy.
-GOLANGCI_LINT_VERSION = v2.15.0
-GOFUMPT_VERSION = v0.12.0
-
 # Its C header, which the npm package lacks: a Go module that carries it, and the
 # checksum as go.sum writes it.
 ONNXRUNTIME_HEADER_GO = github.com/yalue/onnxruntime_go@v1.27.0
 ONNXRUNTIME_HEADER_HASH = h1:c1YSgDNtpf0WGtxj3YeRIb8VC5LmM1J+Ve3uHdteC1U=
+
+# Tools, built from the Go module proxy.
+GOLANGCI_LINT_VERSION = v2.15.0
+GOFUMPT_VERSION = v0.12.0

@@ -82,10 +82,10 @@ func TestPrebuiltPlatforms(t *testing.T) {
 		{platform{"darwin", "arm64"}, []string{"libggml-base.dylib", "libggml-cpu-apple_m1.so", "libggml-metal.so"}},
 		{platform{"darwin", "amd64"}, []string{"libggml-base.dylib", "libggml-cpu-haswell.so"}},
 	}
-	real := hostProject(t)
+	host := hostProject(t)
 	for _, tt := range tests {
 		t.Run(tt.host.String(), func(t *testing.T) {
-			p := &project{root: t.TempDir(), pins: real.pins, env: func(string) string { return "" }, host: tt.host}
+			p := &project{root: t.TempDir(), pins: host.pins, env: func(string) string { return "" }, host: tt.host}
 			libs, err := p.pins.npm(tt.host.pinPrefix())
 			if err != nil {
 				t.Fatal(err)
@@ -98,7 +98,7 @@ func TestPrebuiltPlatforms(t *testing.T) {
 				t.Fatal(err)
 			}
 			for _, pkg := range []npmPackage{libs, source} {
-				from := real.dist("download", pkg.file())
+				from := host.dist("download", pkg.file())
 				if _, err := os.Stat(from); err != nil {
 					t.Skipf("%s is not in dist/download", pkg.file())
 				}

@@ -126,6 +126,7 @@ func (im *image) check() error {
 			if elf.DynTag(e.value) != elf.DT_RELA {
 				return fmt.Errorf("procedure linkage relocations are %v, only DT_RELA is handled", elf.DynTag(e.value))
 			}
+		default:
 		}
 	}
 	for _, r := range im.relas {
