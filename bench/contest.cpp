@@ -49,8 +49,8 @@ struct Lane {
     }
 
     void print(const char *separator) const {
-        std::printf("%s\n{\"name\":\"%s\",\"units\":%ld,\"allocations\":%g,\"error\":%g,\"micros\":[", separator, name.c_str(),
-                    contestant->units(), allocations, error);
+        std::printf("%s\n{\"name\":\"%s\",\"units\":%ld,\"allocations\":%g,\"error\":%g,\"micros\":[", separator,
+                    name.c_str(), contestant->units(), allocations, error);
         for (size_t i = 0; i < micros.size(); i++) {
             std::printf("%s%.6g", i == 0 ? "" : ",", micros[i]);
         }

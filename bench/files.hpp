@@ -18,12 +18,12 @@ std::vector<float> read_wav(const std::string &path);
 
 // A safetensors file of f32 tensors.
 class Safetensors {
-   public:
+  public:
     explicit Safetensors(const std::string &path) : bytes_(read_file(path)) {}
 
     std::vector<float> floats(const std::string &name) const;
 
-   private:
+  private:
     std::string bytes_;
 };
 

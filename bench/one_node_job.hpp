@@ -11,7 +11,7 @@ namespace bench {
 // Either of two nodes over a row of 64 floats: a sum of two rows, or a product with
 // a 64x64 matrix. A run uploads its inputs and downloads its output.
 class OneNodeJob : public Contestant {
-   public:
+  public:
     static constexpr size_t width = 64;
     using Row = std::array<float, width>;
     enum class Node { add, linear };
@@ -22,7 +22,7 @@ class OneNodeJob : public Contestant {
     void round() override;
     double check() override;
 
-   protected:
+  protected:
     // a + b, or weight() · a.
     virtual void run(const Row &a, const Row &b, Row &out) = 0;
 
@@ -30,7 +30,7 @@ class OneNodeJob : public Contestant {
     // [width, width], row-major, outputs outermost.
     const std::array<Row, width> &weight() const { return weight_; }
 
-   private:
+  private:
     static constexpr long runs = 5000;
 
     Node node_;

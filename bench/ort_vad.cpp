@@ -35,7 +35,7 @@ void must(OrtStatus *status) {
 }
 
 class OrtVad : public bench::VadJob {
-   public:
+  public:
     OrtVad() {
         OrtSessionOptions *options;
         must(api()->CreateEnv(ORT_LOGGING_LEVEL_ERROR, "bench", &environment_));
@@ -51,7 +51,8 @@ class OrtVad : public bench::VadJob {
         rate_ = tensor(&rate_value_, 1, {}, ONNX_TENSOR_ELEMENT_DATA_TYPE_INT64);
         output_ = tensor(&probability_, 1, {1, 1}, ONNX_TENSOR_ELEMENT_DATA_TYPE_FLOAT);
         for (size_t i = 0; i < 2; i++) {
-            state_[i] = tensor(state_values_[i].data(), state_values_[i].size(), {2, 1, 128}, ONNX_TENSOR_ELEMENT_DATA_TYPE_FLOAT);
+            state_[i] = tensor(state_values_[i].data(), state_values_[i].size(), {2, 1, 128},
+                               ONNX_TENSOR_ELEMENT_DATA_TYPE_FLOAT);
         }
     }
 
@@ -64,7 +65,7 @@ class OrtVad : public bench::VadJob {
         api()->ReleaseEnv(environment_);
     }
 
-   protected:
+  protected:
     void reset() override { state_values_[now_].fill(0); }
 
     float probability(const float *window) override {
@@ -79,11 +80,12 @@ class OrtVad : public bench::VadJob {
         return probability_;
     }
 
-   private:
+  private:
     template <typename T>
     OrtValue *tensor(T *values, size_t count, const std::vector<int64_t> &shape, ONNXTensorElementDataType type) {
         OrtValue *value;
-        must(api()->CreateTensorWithDataAsOrtValue(memory_, values, count * sizeof(T), shape.data(), shape.size(), type, &value));
+        must(api()->CreateTensorWithDataAsOrtValue(memory_, values, count * sizeof(T), shape.data(), shape.size(), type,
+                                                   &value));
         return value;
     }
 

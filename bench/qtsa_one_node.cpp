@@ -1,28 +1,15 @@
 // One node through qtsaccel's C API, a plan on the CPU with one thread.
-#include <qtsaccel.h>
-
-#include <stdexcept>
-#include <string>
-
 #include "one_node_job.hpp"
+#include "qtsa_cpu.hpp"
 
 namespace {
 
-void must(qtsa_status status) {
-    if (status != QTSA_OK) {
-        throw std::runtime_error(std::string(qtsa_status_name(status)) + ": " + qtsa_last_error());
-    }
-}
+using bench::must;
 
 class QtsaOneNode : public bench::OneNodeJob {
-   public:
+  public:
     explicit QtsaOneNode(Node node) : OneNodeJob(node) {
         constexpr int64_t row[] = {1, width}, matrix[] = {width, width};
-        qtsa_backend_options options;
-        must(qtsa_backend_options_init(&options, sizeof options));
-        options.backend = "cpu";
-        options.threads = 1;
-        must(qtsa_backend_create(&options, &backend_));
         must(qtsa_weights_create(&weights_));
         must(qtsa_graph_create("one node", &graph_));
 
@@ -37,7 +24,7 @@ class QtsaOneNode : public bench::OneNodeJob {
         }
         must(qtsa_graph_op(graph_, node == Node::add ? "add" : "linear", in, 2, nullptr, 0, &out, 1));
         must(qtsa_graph_output(graph_, "out", out));
-        must(qtsa_session_create(backend_, &session_));
+        must(qtsa_session_create(cpu_.get(), &session_));
         must(qtsa_plan_create(session_, graph_, nullptr, &plan_));
     }
 
@@ -46,18 +33,17 @@ class QtsaOneNode : public bench::OneNodeJob {
         qtsa_session_free(session_);
         qtsa_graph_free(graph_);
         qtsa_weights_free(weights_);
-        qtsa_backend_free(backend_);
     }
 
-   protected:
+  protected:
     void run(const Row &a, const Row &b, Row &out) override {
         const qtsa_input inputs[] = {{a.data(), sizeof a}, {b.data(), sizeof b}};
         const qtsa_output outputs[] = {{out.data(), sizeof out}};
         must(qtsa_plan_run(plan_, inputs, node() == Node::add ? 2 : 1, outputs, 1, nullptr));
     }
 
-   private:
-    qtsa_backend backend_ = nullptr;
+  private:
+    bench::QtsaCpu cpu_;
     qtsa_weights weights_ = nullptr;
     qtsa_graph graph_ = nullptr;
     qtsa_session session_ = nullptr;

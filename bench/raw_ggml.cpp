@@ -58,7 +58,8 @@ ggml_backend_t make_cpu() {
     const ggml_backend_t backend = ggml_backend_dev_init(ggml_backend_reg_dev_get(registry, 0), nullptr);
 
     const auto new_pool = entry<decltype(&ggml_threadpool_new)>(registry, "ggml_threadpool_new");
-    const auto set_pool = entry<decltype(&ggml_backend_cpu_set_threadpool)>(registry, "ggml_backend_cpu_set_threadpool");
+    const auto set_pool =
+        entry<decltype(&ggml_backend_cpu_set_threadpool)>(registry, "ggml_backend_cpu_set_threadpool");
     const auto set_threads = entry<ggml_backend_set_n_threads_t>(registry, "ggml_backend_set_n_threads");
     ggml_threadpool_params params = ggml_threadpool_params_default(1);
     set_threads(backend, 1);

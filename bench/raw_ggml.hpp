@@ -25,7 +25,7 @@ ggml_backend_buffer_t allocate_tensors(ggml_context *ctx);
 
 // A graph and the tensors in it, all kept.
 class RawGraph {
-   public:
+  public:
     RawGraph();
     ~RawGraph();
     RawGraph(const RawGraph &) = delete;
@@ -44,7 +44,7 @@ class RawGraph {
 
     int nodes() const { return ggml_graph_n_nodes(graph_); }
 
-   private:
+  private:
     ggml_context *ctx_;
     ggml_cgraph *graph_;
     ggml_backend_buffer_t buffer_ = nullptr;

@@ -7,7 +7,7 @@
 namespace {
 
 class RawOneNode : public bench::OneNodeJob {
-   public:
+  public:
     explicit RawOneNode(Node node) : OneNodeJob(node) {
         ggml_context *ctx = graph_.ctx();
         a_ = ggml_new_tensor_1d(ctx, GGML_TYPE_F32, width);
@@ -21,7 +21,7 @@ class RawOneNode : public bench::OneNodeJob {
         }
     }
 
-   protected:
+  protected:
     void run(const Row &a, const Row &b, Row &out) override {
         std::memcpy(a_->data, a.data(), sizeof a);
         if (node() == Node::add) {
@@ -31,7 +31,7 @@ class RawOneNode : public bench::OneNodeJob {
         std::memcpy(out.data(), out_->data, sizeof out);
     }
 
-   private:
+  private:
     bench::RawGraph graph_;
     ggml_tensor *a_, *b_, *out_;
 };

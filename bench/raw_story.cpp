@@ -22,7 +22,7 @@ constexpr float epsilon = 1e-5f;
 
 // The weights of the file and the caches, by name.
 class Tensors {
-   public:
+  public:
     explicit Tensors(const std::string &path) {
         gguf_context *file = gguf_init_from_file(path.c_str(), {true, &ctx_});
         if (file == nullptr) {
@@ -32,7 +32,8 @@ class Tensors {
         const std::string bytes = bench::read_file(path);
         for (int64_t i = 0; i < gguf_get_n_tensors(file); i++) {
             ggml_tensor *t = (*this)[gguf_get_tensor_name(file, i)];
-            std::memcpy(t->data, bytes.data() + gguf_get_data_offset(file) + gguf_get_tensor_offset(file, i), ggml_nbytes(t));
+            std::memcpy(t->data, bytes.data() + gguf_get_data_offset(file) + gguf_get_tensor_offset(file, i),
+                        ggml_nbytes(t));
         }
         gguf_free(file);
     }
@@ -50,7 +51,7 @@ class Tensors {
         return t;
     }
 
-   private:
+  private:
     ggml_context *ctx_ = nullptr;
     ggml_backend_buffer_t buffer_ = nullptr;
 };
@@ -72,7 +73,7 @@ struct Cache {
 
 // One step with a cache that is read up to bound rows.
 class Step {
-   public:
+  public:
     Step(const Tensors &w, const Cache &cache, int bound) : bound_(bound) {
         ggml_context *ctx = graph_.ctx();
         token_ = ggml_new_tensor_1d(ctx, GGML_TYPE_I32, 1);
@@ -80,7 +81,9 @@ class Step {
         mask_ = ggml_new_tensor_2d(ctx, GGML_TYPE_F16, bound, 1);
         ggml_tensor *x = ggml_get_rows(ctx, w["token_embd.weight"], token_);
         for (int i = 0; i < layers; i++) {
-            const auto weight = [&](const char *name) { return w["blk." + std::to_string(i) + "." + name + ".weight"]; };
+            const auto weight = [&](const char *name) {
+                return w["blk." + std::to_string(i) + "." + name + ".weight"];
+            };
             x = ggml_add(ctx, x, attention(weight, norm(x, weight("attn_norm")), cache.keys[i], cache.values[i]));
             ggml_tensor *h = norm(x, weight("ffn_norm"));
             ggml_tensor *gate = ggml_mul_mat(ctx, weight("ffn_gate"), h);
@@ -103,7 +106,7 @@ class Step {
         return static_cast<const float *>(logits_->data);
     }
 
-   private:
+  private:
     static constexpr ggml_fp16_t visible = 0x0000, hidden = 0xfc00;  // 0 and -infinity
 
     ggml_tensor *norm(ggml_tensor *x, ggml_tensor *weight) const {
@@ -129,8 +132,8 @@ class Step {
         ggml_tensor *v = ggml_mul_mat(ctx, weight("attn_v"), h);
         graph_.expand(ggml_set_rows(ctx, keys, ggml_reshape_2d(ctx, k, kv_heads * head, 1), position_));
         graph_.expand(ggml_set_rows(ctx, values, v, position_));
-        ggml_tensor *out = ggml_flash_attn_ext(ctx, ggml_permute(ctx, q, 0, 2, 1, 3), by_head(keys), by_head(values), mask_,
-                                               1 / std::sqrt(static_cast<float>(head)), 0, 0);
+        ggml_tensor *out = ggml_flash_attn_ext(ctx, ggml_permute(ctx, q, 0, 2, 1, 3), by_head(keys), by_head(values),
+                                               mask_, 1 / std::sqrt(static_cast<float>(head)), 0, 0);
         return ggml_mul_mat(ctx, weight("attn_output"), ggml_reshape_2d(ctx, out, width, 1));
     }
 
@@ -140,10 +143,10 @@ class Step {
 };
 
 class RawStory : public bench::StoryJob {
-   public:
+  public:
     RawStory() : tensors_(data("stories260K_f32.gguf")) {}
 
-   protected:
+  protected:
     // Rows beyond the position are masked: nothing to forget.
     void reset() override {}
 
@@ -155,7 +158,7 @@ class RawStory : public bench::StoryJob {
         return step->run(token, position);
     }
 
-   private:
+  private:
     Tensors tensors_;
     Cache cache_;
     std::unique_ptr<Step> steps_[context / bucket];

@@ -51,7 +51,7 @@ Floats sigmoids_first(const Floats &gates) {
 }
 
 class RawVad : public bench::VadJob {
-   public:
+  public:
     RawVad() {
         const bench::Safetensors file(data("silero_vad_v6.2_16k_from_onnx.safetensors"));
         build(file);
@@ -61,7 +61,7 @@ class RawVad : public bench::VadJob {
         }
     }
 
-   protected:
+  protected:
     void reset() override {
         std::memset(cell_->data, 0, ggml_nbytes(cell_));
         std::memset(lstm_in_->data, 0, ggml_nbytes(lstm_in_));
@@ -73,7 +73,7 @@ class RawVad : public bench::VadJob {
         return *static_cast<const float *>(probability_->data);
     }
 
-   private:
+  private:
     ggml_context *ctx() const { return graph_.ctx(); }
 
     ggml_tensor *constant(int64_t columns, Floats values) {
@@ -84,7 +84,8 @@ class RawVad : public bench::VadJob {
     }
 
     // relu(rows · weightᵀ + bias), into target from row first_row on, or on its own.
-    ggml_tensor *dense_relu(ggml_tensor *weight, ggml_tensor *rows, ggml_tensor *bias, ggml_tensor *target, int first_row) {
+    ggml_tensor *dense_relu(ggml_tensor *weight, ggml_tensor *rows, ggml_tensor *bias, ggml_tensor *target,
+                            int first_row) {
         ggml_tensor *sum = ggml_add_inplace(ctx(), ggml_mul_mat(ctx(), weight, rows), bias);
         ggml_tensor *out = ggml_relu(ctx(), sum);
         bench::write_into(out, target, static_cast<size_t>(first_row) * target->nb[1]);
@@ -117,7 +118,9 @@ class RawVad : public bench::VadJob {
             Floats values = floats(name);
             return constant(static_cast<int64_t>(values.size()), values);
         };
-        const auto rows = [&](int64_t columns, int64_t n) { return ggml_new_tensor_2d(ctx(), GGML_TYPE_F32, columns, n); };
+        const auto rows = [&](int64_t columns, int64_t n) {
+            return ggml_new_tensor_2d(ctx(), GGML_TYPE_F32, columns, n);
+        };
 
         // The window, mirrored at its end; then |STFT|.
         window_ = ggml_new_tensor_1d(ctx(), GGML_TYPE_F32, samples);

@@ -9,8 +9,7 @@ namespace bench {
 
 std::string StoryJob::data(const std::string &file) { return place("QTSACCEL_SHARED_DATA") + "/stories260k/" + file; }
 
-StoryJob::StoryJob()
-    : golden_(read_numbers(data("golden_greedy_tokens.json"), "tokens")), tokens_(golden_.size()) {
+StoryJob::StoryJob() : golden_(read_numbers(data("golden_greedy_tokens.json"), "tokens")), tokens_(golden_.size()) {
     tokens_[0] = static_cast<int32_t>(golden_[0]);
 }
 

@@ -11,7 +11,7 @@
 namespace bench {
 
 class StoryJob : public Contestant {
-   public:
+  public:
     static constexpr int vocabulary = 512;
 
     StoryJob();
@@ -20,7 +20,7 @@ class StoryJob : public Contestant {
     void round() override;
     double check() override;
 
-   protected:
+  protected:
     static std::string data(const std::string &file);
 
     // Makes the model forget what it has seen.
@@ -28,7 +28,7 @@ class StoryJob : public Contestant {
     // The logits [vocabulary] after a token at a position, valid until the next call.
     virtual const float *step(int32_t token, int32_t position) = 0;
 
-   private:
+  private:
     std::vector<double> golden_;
     std::vector<int32_t> tokens_;
 };

@@ -33,8 +33,8 @@ double VadJob::check() {
     for (size_t w = 0; w < golden_.size(); w++) {
         const double error = std::fabs(probabilities_[w] - golden_[w]);
         if (!(error <= tolerance)) {
-            throw std::runtime_error("window " + std::to_string(w) + ": probability " + std::to_string(probabilities_[w]) +
-                                     ", golden " + std::to_string(golden_[w]));
+            throw std::runtime_error("window " + std::to_string(w) + ": probability " +
+                                     std::to_string(probabilities_[w]) + ", golden " + std::to_string(golden_[w]));
         }
         worst = std::max(worst, error);
     }

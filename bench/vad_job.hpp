@@ -12,7 +12,7 @@ namespace bench {
 // A window is 512 new samples after the last 64 of the window before it, zeros
 // before the first; the last window is filled up with zeros.
 class VadJob : public Contestant {
-   public:
+  public:
     static constexpr size_t context = 64, fresh = 512, samples = context + fresh;
 
     VadJob();
@@ -23,7 +23,7 @@ class VadJob : public Contestant {
     // The job itself, over the windows below.
     void round() override;
 
-   protected:
+  protected:
     static std::string data(const std::string &file);
 
     // Begins a new recording.
@@ -31,7 +31,7 @@ class VadJob : public Contestant {
     // The probability that a window holds speech.
     virtual float probability(const float *window) = 0;
 
-   private:
+  private:
     std::vector<float> windows_;  // [windows, samples]
     std::vector<double> golden_;
     std::vector<float> probabilities_;

@@ -1,0 +1,36 @@
+// qtsaccel's side of a contest: the CPU with one thread, errors as exceptions.
+#pragma once
+
+#include <qtsaccel.h>
+
+#include <stdexcept>
+#include <string>
+
+namespace bench {
+
+inline void must(qtsa_status status) {
+    if (status != QTSA_OK) {
+        throw std::runtime_error(std::string(qtsa_status_name(status)) + ": " + qtsa_last_error());
+    }
+}
+
+class QtsaCpu {
+  public:
+    QtsaCpu() {
+        qtsa_backend_options options;
+        must(qtsa_backend_options_init(&options, sizeof options));
+        options.backend = "cpu";
+        options.threads = 1;
+        must(qtsa_backend_create(&options, &backend_));
+    }
+    ~QtsaCpu() { qtsa_backend_free(backend_); }
+    QtsaCpu(const QtsaCpu &) = delete;
+    QtsaCpu &operator=(const QtsaCpu &) = delete;
+
+    qtsa_backend get() const { return backend_; }
+
+  private:
+    qtsa_backend backend_ = nullptr;
+};
+
+}  // namespace bench
