@@ -138,7 +138,7 @@ test-provision:
 .PHONY: bench
 bench: lib ## Measure against raw ggml and ONNX Runtime; writes dist/bench/
 	@$(PROVISION) onnxruntime esrgan
-	@echo 'bench: nothing yet'
+	@$(MAKE) -C bench
 
 # --------------------------------------------------------------------- Checking
 
