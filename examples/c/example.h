@@ -23,11 +23,11 @@ __attribute__((noreturn, format(printf, 1, 2))) static inline void fail(const ch
 }
 
 /* Every call of the library goes through this: if it failed, the library says why. */
-#define CHECK(call)                            \
-    do {                                       \
-        if ((call) != QTSA_OK) {               \
-            fail("%s", qtsa_last_error());     \
-        }                                      \
+#define CHECK(call)                        \
+    do {                                   \
+        if ((call) != QTSA_OK) {           \
+            fail("%s", qtsa_last_error()); \
+        }                                  \
     } while (0)
 
 /*

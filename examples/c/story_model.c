@@ -18,9 +18,7 @@ static qtsa_tensor layer_weight(builder *b, int layer, const char *name) {
     return weight(b, full);
 }
 
-static qtsa_tensor linear(builder *b, qtsa_tensor x, qtsa_tensor w) {
-    return op(b, "linear", TENSORS(x, w), NO_ATTRS);
-}
+static qtsa_tensor linear(builder *b, qtsa_tensor x, qtsa_tensor w) { return op(b, "linear", TENSORS(x, w), NO_ATTRS); }
 
 static qtsa_tensor norm(builder *b, qtsa_tensor x, qtsa_tensor w) {
     return op(b, "rms_norm", TENSORS(x, w), ATTRS(qtsa_attr_float("eps", 1e-5)));

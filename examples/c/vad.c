@@ -80,9 +80,10 @@ static recording open_recording(const char *path) {
         fail("cannot read %s: %s", path, sf_strerror(NULL));
     }
     if (r.info.samplerate != VAD_SAMPLE_RATE) {
-        fail("%s has %d samples a second, and the model listens to %d; convert it, for example with\n"
-             "  ffmpeg -i %s -ar %d converted.wav",
-             path, r.info.samplerate, VAD_SAMPLE_RATE, path, VAD_SAMPLE_RATE);
+        fail(
+            "%s has %d samples a second, and the model listens to %d; convert it, for example with\n"
+            "  ffmpeg -i %s -ar %d converted.wav",
+            path, r.info.samplerate, VAD_SAMPLE_RATE, path, VAD_SAMPLE_RATE);
     }
     r.frames = allocate(VAD_FRESH * (size_t)r.info.channels * sizeof *r.frames);
     return r;
