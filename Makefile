@@ -123,8 +123,10 @@ test-vulkan: lib ## Run the tests on Vulkan, with Mesa's software device where t
 	@build/deps.sh $(DEBIAN_VULKAN)
 	@echo 'test-vulkan: nothing yet'
 
-# What runs in a Debian root against the ggml that Debian packages.
+# What runs in a Debian root against the ggml that Debian packages, and the packages
+# that it needs besides a compiler.
 SYSTEM_GGML_TARGETS ?= ggml test-provision
+export SYSTEM_GGML_PACKAGES ?= $(DEBIAN_VULKAN)
 
 .PHONY: test-system-ggml
 test-system-ggml: ## Run SYSTEM_GGML_TARGETS in a Debian trixie root with ggml from backports (as root)

@@ -5,7 +5,7 @@
 #   build/test-system-ggml.sh ROOT TARGET...
 #
 # DEBIAN_MIRROR chooses a mirror; otherwise it is the one that this machine's apt
-# uses, or debootstrap's default. The tree is bound read-only, with a dist/ of its own.
+# uses, or debootstrap's default. SYSTEM_GGML_PACKAGES adds Debian packages. The tree is bound read-only, with a dist/ of its own.
 # All mounts are made in a mount namespace of this run's, and so end with it, however
 # it ends.
 set -euo pipefail
@@ -67,12 +67,13 @@ fi
 # The host's Go, with its module cache; what is built is the root's own.
 goroot=$(go env GOROOT)
 gomodcache=$(go env GOMODCACHE)
-mkdir -p "$root"/{src,usr/local/go,gomodcache,dist,gocache} "$gomodcache"
+mkdir -p "$root"/{src,usr/local/go,gomodcache,dist/download,gocache} "$gomodcache" "$tree/dist/download"
 mount --bind "$goroot" "$root/usr/local/go"
 mount --bind "$gomodcache" "$root/gomodcache"
 mount --bind "$tree" "$root/src"
 mount -o remount,bind,ro "$root/src"
 mount --bind "$root/dist" "$root/src/dist"
+mount --bind "$tree/dist/download" "$root/src/dist/download" # there is no npm inside
 
 settings="PATH=/usr/local/go/bin:\$PATH GOMODCACHE=/gomodcache GOCACHE=/gocache GOTOOLCHAIN=local GOFLAGS=-buildvcs=false"
 if [[ -n ${QTSACCEL_SHARED_DATA:-} ]]; then

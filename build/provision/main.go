@@ -47,6 +47,11 @@ func run(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
+	unlock, err := p.lock()
+	if err != nil {
+		return err
+	}
+	defer unlock()
 	for _, arg := range args {
 		if err := runOne(ctx, p, arg); err != nil {
 			return fmt.Errorf("%s: %w", arg, err)

@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"time"
 )
 
@@ -27,7 +28,7 @@ func (p *project) download(ctx context.Context, pkg npmPackage) (string, error) 
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return "", err
 	}
-	tmp, err := os.MkdirTemp(filepath.Dir(path), ".npm-")
+	tmp, err := os.MkdirTemp(filepath.Dir(path), npmTemp)
 	if err != nil {
 		return "", err
 	}
@@ -60,9 +61,15 @@ func npmPack(ctx context.Context, spec, dir string) error {
 		if ctx.Err() != nil {
 			err = ctx.Err()
 		}
-		return fmt.Errorf("npm pack: %w\n%s", err, bytes.TrimSpace(out.Bytes()))
+		return fmt.Errorf("npm pack: %w\n%s", err, firstLines(out.String(), 4))
 	}
 	return nil
+}
+
+// firstLines cuts what npm says after the cause.
+func firstLines(text string, n int) string {
+	lines := strings.SplitN(strings.TrimSpace(text), "\n", n+1)
+	return strings.Join(lines[:min(n, len(lines))], "\n")
 }
 
 // verifyIntegrity compares a file with an integrity string as npm writes it.

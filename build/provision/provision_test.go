@@ -48,16 +48,23 @@ func TestProvisioned(t *testing.T) {
 			preloads["with "+other] = lib + ":" + p.dist("other-ggml", other, "libggml-cpu-x64.so")
 		}
 	}
+	kinds := []string{"libqtsg-cpu"}
+	if drivers, err := filepath.Glob("/usr/share/vulkan/icd.d/lvp*.json"); err == nil && len(drivers) > 0 {
+		kinds = append(kinds, "libqtsg-vulkan")
+	}
 	for name, preload := range preloads {
-		t.Run(name, func(t *testing.T) {
-			cmd := exec.Command(program, p.dist(libraryDir))
-			cmd.Env = append(os.Environ(), "LD_PRELOAD="+preload)
-			out, err := cmd.CombinedOutput()
-			if err != nil || !strings.HasPrefix(string(out), version+": ") {
-				t.Errorf("%v\n%s\nwant ggml %s", err, out, version)
-			}
-			t.Logf("%s", out)
-		})
+		for _, kind := range kinds {
+			t.Run(kind+" "+name, func(t *testing.T) {
+				cmd := exec.Command(program, p.dist(libraryDir), kind)
+				// ggml passes software devices over unless one is named.
+				cmd.Env = append(os.Environ(), "LD_PRELOAD="+preload, "GGML_VK_VISIBLE_DEVICES=0")
+				out, err := cmd.CombinedOutput()
+				if err != nil || !strings.Contains(string(out), version+": ") {
+					t.Errorf("%v\n%s\nwant ggml %s", err, out, version)
+				}
+				t.Logf("%s", out)
+			})
+		}
 	}
 }
 

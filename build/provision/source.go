@@ -23,7 +23,7 @@ func (p *project) unpackSource(ctx context.Context, dir string, parts ...string)
 	if err != nil {
 		return err
 	}
-	tmp, err := os.MkdirTemp(p.dist(), ".source-")
+	tmp, err := os.MkdirTemp(p.dist(), sourceTemp)
 	if err != nil {
 		return err
 	}
@@ -86,7 +86,7 @@ func cmakeVersion(text string) string {
 
 // unpackHeaders puts the pinned version's headers and licence into a stage.
 func (p *project) unpackHeaders(ctx context.Context, s *stage) (err error) {
-	tmp, err := os.MkdirTemp(p.dist(), ".headers-")
+	tmp, err := os.MkdirTemp(p.dist(), headersTemp)
 	if err != nil {
 		return err
 	}

@@ -34,7 +34,7 @@ func (p *project) newStage() (*stage, error) {
 	if err := os.MkdirAll(p.dist(), 0o755); err != nil {
 		return nil, err
 	}
-	dir, err := os.MkdirTemp(p.dist(), ".stage-")
+	dir, err := os.MkdirTemp(p.dist(), stageTemp)
 	if err != nil {
 		return nil, err
 	}

@@ -1,7 +1,7 @@
-/* Multiplies two matrices on each CPU backend that this machine can run, out of
- * the folder of renamed libraries named on the command line, and prints how many
- * gave the right product. Without its variants' scores a backend counts as made
- * for this machine. */
+/* product FOLDER PREFIX: multiplies two matrices on each backend that this machine
+ * can run, out of the folder's libraries with names that begin so, and prints ggml's
+ * version and how many gave the right product. A CPU backend without a score counts
+ * as made for this machine. */
 #include <dirent.h>
 #include <dlfcn.h>
 #include <stdio.h>
@@ -34,17 +34,22 @@ static int product(void *plugin) {
     ggml_backend_t backend = FN(backend_dev_init)(FN(backend_reg_dev_get)(init(), 0), NULL);
     if (!backend) return 0;
 
-    struct ggml_init_params params = {1 << 20, NULL, false};
+    const float a_data[] = {0, 1, 2, 3, 4, 5, 6, 7}, b_data[] = {1, 1, 1, 1};
+    float c_data[2] = {0, 0};
+    struct ggml_init_params params = {1 << 20, NULL, true};
     struct ggml_context *ctx = FN(init)(params);
     struct ggml_tensor *a = FN(new_tensor_2d)(ctx, GGML_TYPE_F32, 4, 2);
     struct ggml_tensor *b = FN(new_tensor_2d)(ctx, GGML_TYPE_F32, 4, 1);
-    for (int i = 0; i < 8; i++) ((float *)a->data)[i] = (float)i;
-    for (int i = 0; i < 4; i++) ((float *)b->data)[i] = 1;
     struct ggml_tensor *c = FN(mul_mat)(ctx, a, b);
     struct ggml_cgraph *graph = FN(new_graph)(ctx);
     FN(build_forward_expand)(graph, c);
+    ggml_backend_buffer_t buffer = FN(backend_alloc_ctx_tensors)(ctx, backend);
+    FN(backend_tensor_set)(a, a_data, 0, sizeof a_data);
+    FN(backend_tensor_set)(b, b_data, 0, sizeof b_data);
     int right = FN(backend_graph_compute)(backend, graph) == GGML_STATUS_SUCCESS;
-    right = right && ((float *)c->data)[0] == 6 && ((float *)c->data)[1] == 22;
+    FN(backend_tensor_get)(c, c_data, 0, sizeof c_data);
+    right = right && c_data[0] == 6 && c_data[1] == 22;
+    FN(backend_buffer_free)(buffer);
     FN(free)(ctx);
     FN(backend_free)(backend);
     return right;
@@ -52,7 +57,7 @@ static int product(void *plugin) {
 
 int main(int argc, char **argv) {
     char path[4096];
-    if (argc != 2) return 2;
+    if (argc != 3) return 2;
     snprintf(path, sizeof path, "%s/libqtsg-base.so", argv[1]);
     base = dlopen(path, RTLD_NOW | RTLD_LOCAL);
     DIR *dir = opendir(argv[1]);
@@ -62,7 +67,7 @@ int main(int argc, char **argv) {
     }
     int right = 0;
     for (struct dirent *e; (e = readdir(dir));) {
-        if (strncmp(e->d_name, "libqtsg-cpu", 11) != 0) continue;
+        if (strncmp(e->d_name, argv[2], strlen(argv[2])) != 0) continue;
         snprintf(path, sizeof path, "%s/%s", argv[1], e->d_name);
         void *plugin = dlopen(path, RTLD_NOW | RTLD_LOCAL);
         if (!plugin) {
