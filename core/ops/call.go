@@ -158,3 +158,24 @@ func suggestion(name string, known []string) string {
 	}
 	return ""
 }
+
+// Tolerance is the error, relative to the largest magnitude of the exact result
+// and at least to 1, that is allowed to a backend in this call: the operator's,
+// and where an input is f16 or bf16 and more is done than moving numbers, what
+// it costs to round the other input to the same dtype, as devices do to multiply
+// the two. A result of such a dtype may be off by its own rounding.
+func (c *Call) Tolerance() float64 {
+	if c.Op.Tolerance <= exact {
+		return c.Op.Tolerance
+	}
+	t := c.Op.Tolerance
+	for _, in := range c.In {
+		switch in.DType {
+		case tensor.F16:
+			t = max(t, 2e-3)
+		case tensor.BF16:
+			t = max(t, 1.6e-2)
+		}
+	}
+	return t
+}

@@ -66,7 +66,7 @@ func padBlock(s *chain, c *Call, x Ref, shape tensor.Shape, axis int, n, first, 
 		return s.fill(replaced(shape, axis, n), c.Real("value"))
 	}
 	if end < 0 {
-		end = -1 << 63
+		end -= shape[axis] // a mere -1 would be the last element
 	}
 	return s.slice(x, axis, first, end, -1)
 }

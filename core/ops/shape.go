@@ -49,7 +49,7 @@ func init() {
 		Attrs: []Attr{
 			needInt("axis", "the axis; negative counts from the end"),
 			optInt("start", 0, "the first element"),
-			optInt("end", math.MaxInt64, "where it ends; step < 0: the smallest int64 goes through to the first element"),
+			optInt("end", math.MaxInt64, "where it ends; with step < 0, an end further from the axis' end than its length goes through to the first element"),
 			optInt("step", 1, "from one element to the next, not 0"),
 		},
 		Infer: inferSlice,

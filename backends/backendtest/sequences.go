@@ -1,0 +1,9 @@
+package backendtest
+
+import (
+	"testing"
+
+	"qtsaccel/core/backend"
+)
+
+func runSequences(t *testing.T, b backend.Backend) {}
