@@ -8,3 +8,5 @@ require (
 	github.com/ebitengine/purego v0.11.3 // indirect
 	go.yaml.in/yaml/v3 v3.0.5 // indirect
 )
+
+ignore ./dist

@@ -1,0 +1,126 @@
+// Package ggml computes with ggml's libraries, which it loads from a folder of
+// plugins: the CPU's, and with the same code a graphics card's.
+//
+// How a program becomes a run: [stream.Build] lowers each operator to tensors of
+// ggml (lower.go, and one lower_*.go per family), the shim places them in memory
+// once (exec.cpp), and each run is one call into it. The shim is C++ behind the C
+// of shim.h; every function of ggml is called there and nowhere else.
+//
+// To lower one more operator, write a function in the file of its family and name
+// it in the table of lower.go. To call one more function of ggml, add it to
+// symbols.h.
+package ggml
+
+// #include "shim.h"
+import "C"
+
+import (
+	"fmt"
+	"runtime"
+	"sync"
+
+	"qtsaccel/core/backend"
+	"qtsaccel/core/ops"
+	"qtsaccel/core/status"
+	"qtsaccel/core/weights"
+)
+
+// Options say which device to use and how.
+type Options struct {
+	Device  string // "cpu", "cuda", "vulkan" or "metal"
+	Index   int    // among the devices of that kind
+	Threads int    // CPU threads of a run that sets none; 0: [DefaultThreads]
+}
+
+// Backend is a device made ready; see [backend.Backend].
+type Backend struct {
+	info   backend.Info
+	device *C.struct_shim_device
+	cpu    bool
+	copies weights.DeviceCopies
+
+	closeOnce sync.Once
+}
+
+var _ backend.Backend = (*Backend)(nil)
+
+// New makes a backend of a library. DEVICE_UNAVAILABLE: no plugin, no driver, or
+// no device of that index, with how many there are.
+func New(l *Library, o Options) (*Backend, error) {
+	switch o.Device {
+	case "cpu", "cuda", "vulkan", "metal":
+	default:
+		return nil, status.Errorf(status.InvalidArgument, "ggml has no device kind %q; known: cpu, cuda, vulkan, metal", o.Device)
+	}
+	if o.Threads < 0 || o.Threads > maxThreads {
+		return nil, status.Errorf(status.InvalidArgument, "%d threads are asked for, want 0 to %d", o.Threads, maxThreads)
+	}
+	p, err := l.plugin(o.Device)
+	if err != nil {
+		return nil, err
+	}
+	b := &Backend{cpu: o.Device == "cpu"}
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	var count C.int32_t
+	if C.shim_plugin_devices(p.ptr, &count) != 0 {
+		return nil, lastFailure(p.path)
+	}
+	if o.Index < 0 || o.Index >= int(count) {
+		return nil, status.Errorf(status.DeviceUnavailable, "%s device %d is asked for, %s finds %d", o.Device, o.Index, p.path, count)
+	}
+	if C.shim_device_new(p.ptr, C.int32_t(o.Index), C.bool(b.cpu), &b.device) != 0 {
+		return nil, lastFailure(p.path)
+	}
+	b.info = backend.Info{
+		Name:        o.Device,
+		Description: C.GoString(C.shim_device_description(b.device)),
+		Library:     "ggml " + l.Version,
+		Plugin:      p.path,
+		Threads:     o.Threads,
+	}
+	if !b.cpu {
+		b.info.Name = fmt.Sprintf("%s:%d", o.Device, o.Index)
+	}
+	if o.Threads == 0 {
+		b.info.Threads = DefaultThreads()
+	}
+	return b, nil
+}
+
+// maxThreads is ggml's own limit, GGML_MAX_N_THREADS.
+const maxThreads = 512
+
+// Info says what the backend is.
+func (b *Backend) Info() backend.Info { return b.info }
+
+// Supports lowers the call on its own and asks the device about each part.
+func (b *Backend) Supports(c *ops.Call) bool { return b.tryLower(c) }
+
+// NewStream makes one session's stream of work.
+func (b *Backend) NewStream() (backend.Stream, error) {
+	s := &stream{backend: b, states: map[string]*state{}}
+	if err := b.do("a session", func() C.int32_t { return C.shim_stream_new(b.device, &s.ptr) }); err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+// Close gives the device's memory back. No stream is open any more.
+func (b *Backend) Close() error {
+	b.closeOnce.Do(func() {
+		b.copies.Close()
+		C.shim_device_free(b.device)
+	})
+	return nil
+}
+
+// do calls the shim and turns its failure into an error about what.
+func (b *Backend) do(what string, f func() C.int32_t) error {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	if f() != 0 {
+		return lastFailure(b.info.Name + ": " + what)
+	}
+	return nil
+}

@@ -1,0 +1,102 @@
+#include "builder.h"
+
+#include "device.h"
+
+namespace {
+
+// Tensors a context holds, and the most that one function of ggml makes.
+constexpr size_t tensors_per_context = 128;
+constexpr size_t tensors_per_operator = 16;
+
+}  // namespace
+
+ggml_context *shim_builder::room() {
+    const size_t overhead = gg.tensor_overhead();
+    if (contexts.empty() ||
+        gg.used_mem(contexts.back().get()) + tensors_per_operator * overhead > tensors_per_context * overhead) {
+        contexts.push_back(shim::new_context(tensors_per_context * overhead));
+    }
+    return contexts.back().get();
+}
+
+shim_builder *shim_builder_new(void) { return new (std::nothrow) shim_builder; }
+
+void shim_builder_free(shim_builder *b) {
+    shim::guarded([&] { delete b; });
+}
+
+int32_t shim_builder_status(const shim_builder *b, const char **out_text) {
+    *out_text = b->text;
+    return b->status;
+}
+
+ggml_tensor *shim_leaf(shim_builder *b, int32_t type, const int64_t ne[4]) {
+    return b->node([&](ggml_context *c) {
+        return gg.new_tensor(c, static_cast<ggml_type>(type), GGML_MAX_DIMS, ne);
+    });
+}
+
+void shim_place(shim_builder *b, ggml_tensor *leaf, ggml_backend_buffer *buffer) {
+    b->node([&](ggml_context *) {
+        if (gg.backend_tensor_alloc(buffer, leaf, gg.backend_buffer_get_base(buffer)) != GGML_STATUS_SUCCESS) {
+            shim::fail(shim::internal, "a tensor does not fit where it belongs");
+        }
+        return leaf;
+    });
+}
+
+void shim_upload(shim_builder *b, int32_t input, ggml_tensor *leaf, bool narrow) {
+    b->node([&](ggml_context *) {
+        const size_t bytes = gg.nbytes(leaf);
+        b->leaves.push_back(leaf);
+        b->uploads.push_back({input, leaf, narrow ? 2 * bytes : bytes, narrow});
+        return leaf;
+    });
+}
+
+void shim_mask(shim_builder *b, int32_t input, ggml_tensor *leaf, int64_t window) {
+    b->node([&](ggml_context *) {
+        b->leaves.push_back(leaf);
+        b->masks.push_back({input, leaf, window});
+        return leaf;
+    });
+}
+
+void shim_constant(shim_builder *b, ggml_tensor *leaf, const void *data, size_t bytes) {
+    b->node([&](ggml_context *) {
+        const char *first = static_cast<const char *>(data);
+        b->leaves.push_back(leaf);
+        b->constants.push_back({leaf, std::vector<char>(first, first + bytes)});
+        return leaf;
+    });
+}
+
+void shim_expand(shim_builder *b, ggml_tensor *t) {
+    b->node([&](ggml_context *) {
+        b->roots.push_back(t);
+        return t;
+    });
+}
+
+void shim_download(shim_builder *b, int32_t output, ggml_tensor *t) {
+    b->node([&](ggml_context *) {
+        // Its memory must outlast the graph. A view's is that of its source.
+        gg.set_output(t->view_src != nullptr ? t->view_src : t);
+        b->downloads.push_back({output, t, gg.nbytes(t)});
+        return t;
+    });
+}
+
+bool shim_builder_supported(shim_builder *b, shim_device *device, const char **out_refused) {
+    bool supported = true;
+    b->node([&](ggml_context *) -> ggml_tensor * {
+        b->each_tensor([&](ggml_tensor *t) {
+            if (supported && t->op != GGML_OP_NONE && !gg.backend_dev_supports_op(device->dev, t)) {
+                supported = false;
+                *out_refused = gg.op_desc(t);
+            }
+        });
+        return nullptr;
+    });
+    return supported && b->status == shim::ok;
+}

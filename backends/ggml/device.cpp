@@ -1,0 +1,116 @@
+#include "device.h"
+
+#include <cstring>
+
+#include "shim.h"
+#include "tensor_header.h"
+
+// What ggml_backend_reg begins with in every version; the rest is the plugin's.
+struct shim_plugin {
+    int api_version;
+};
+
+namespace {
+
+ggml_backend_reg_t reg_of(const shim_plugin *p) {
+    return reinterpret_cast<ggml_backend_reg_t>(const_cast<shim_plugin *>(p));
+}
+
+}  // namespace
+
+void shim_device::condemn(shim::status code) noexcept {
+    int32_t none = 0;
+    // The text first: a reader looks at it only once the code is set.
+    if (poison.load() != 0) return;
+    std::strncpy(poison_text, shim_failure_text(), sizeof poison_text - 1);
+    poison.compare_exchange_strong(none, code);
+}
+
+void shim_device::check() const {
+    const int32_t code = poison.load(std::memory_order_acquire);
+    if (code != 0) {
+        shim::fail(shim::status(code), "the backend has failed before and must be made anew: %s", poison_text);
+    }
+}
+
+ggml_backend_buffer_t shim::allocate(shim_device &device, size_t bytes, const char *what) {
+    const size_t limit = gg.backend_buft_get_max_size(device.memory);
+    if (bytes > limit) {
+        fail(out_of_memory, "%s takes %zu bytes, %s has no piece of memory larger than %zu", what, bytes,
+             gg.backend_dev_name(device.dev), limit);
+    }
+    ggml_backend_buffer_t buffer = gg.backend_buft_alloc_buffer(device.memory, bytes);
+    if (buffer == nullptr) {
+        size_t free = 0, total = 0;
+        gg.backend_dev_memory(device.dev, &free, &total);
+        fail(out_of_memory, "%s takes %zu bytes, %s has %zu free of %zu", what, bytes,
+             gg.backend_dev_name(device.dev), free, total);
+    }
+    return buffer;
+}
+
+size_t shim::padded_bytes(shim_device &device, const ggml_tensor *t) {
+    const size_t alignment = gg.backend_buft_get_alignment(device.memory);
+    const size_t bytes = gg.backend_buft_get_alloc_size(device.memory, t);
+    return (bytes + alignment - 1) / alignment * alignment;
+}
+
+int32_t shim_plugin_score(uintptr_t score) {
+    int32_t value = 0;
+    shim::guarded([&] { value = reinterpret_cast<int (*)()>(score)(); });
+    return value;
+}
+
+int32_t shim_plugin_enter(uintptr_t init, shim_plugin **out) {
+    return shim::guarded([&] {
+        *out = reinterpret_cast<shim_plugin *(*)()>(init)();
+        if (*out == nullptr) shim::fail(shim::device_unavailable, "the plugin finds no driver");
+    });
+}
+
+int32_t shim_plugin_api(const shim_plugin *plugin) { return plugin->api_version; }
+
+int32_t shim_plugin_devices(shim_plugin *plugin, int32_t *out_count) {
+    return shim::guarded([&] { *out_count = static_cast<int32_t>(gg.backend_reg_dev_count(reg_of(plugin))); });
+}
+
+int32_t shim_device_new(shim_plugin *plugin, int32_t index, bool cpu, shim_device **out) {
+    return shim::guarded([&] {
+        ggml_backend_dev_t dev = gg.backend_reg_dev_get(reg_of(plugin), index);
+        ggml_backend_buffer_type_t memory = gg.backend_dev_buffer_type(dev);
+        shim_device *device = new shim_device;
+        device->dev = dev;
+        device->memory = memory;
+        device->cpu = cpu;
+        *out = device;
+    });
+}
+
+void shim_device_free(shim_device *device) { delete device; }
+const char *shim_device_name(const shim_device *device) { return gg.backend_dev_name(device->dev); }
+const char *shim_device_description(const shim_device *device) { return gg.backend_dev_description(device->dev); }
+
+int32_t shim_weight_new(shim_device *device, int32_t type, const int64_t ne[4], void *data, size_t bytes,
+                        ggml_backend_buffer **out) {
+    return shim::on_device(*device, [&] {
+        if (device->cpu) {
+            *out = gg.backend_cpu_buffer_from_ptr(data, bytes);
+            return;
+        }
+        shim::tensor_header header(type, ne);
+        ggml_backend_buffer_t buffer = shim::allocate(*device, shim::padded_bytes(*device, header.tensor), "a weight");
+        try {
+            gg.backend_buffer_set_usage(buffer, GGML_BACKEND_BUFFER_USAGE_WEIGHTS);
+            gg.backend_tensor_alloc(buffer, header.tensor, gg.backend_buffer_get_base(buffer));
+            gg.backend_tensor_set(header.tensor, data, 0, bytes);
+        } catch (...) {
+            gg.backend_buffer_free(buffer);
+            throw;
+        }
+        *out = buffer;
+    });
+}
+
+void shim_buffer_free(ggml_backend_buffer *buffer) {
+    shim::guarded([&] { gg.backend_buffer_free(buffer); });
+}

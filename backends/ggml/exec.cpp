@@ -1,0 +1,227 @@
+/*
+ * A graph made ready, and its run: everything is prepared, so that a run is
+ * copying in, one compute, copying out.
+ */
+#include <algorithm>
+#include <cstring>
+#include <ctime>
+#include <memory>
+
+#include "builder.h"
+#include "stream.h"
+
+namespace {
+
+int64_t now_ns() {
+    timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return int64_t(t.tv_sec) * 1000000000 + t.tv_nsec;
+}
+
+bool asked_to_stop(void *flag) { return __atomic_load_n(static_cast<int32_t *>(flag), __ATOMIC_RELAXED) != 0; }
+
+}  // namespace
+
+struct shim_exec {
+    shim_stream &stream;
+    std::unique_ptr<shim_builder> parts;
+    shim::context graph_context;
+    ggml_cgraph *graph = nullptr;
+    ggml_backend_buffer_t io = nullptr;  // the leaves' memory
+    size_t io_bytes = 0;
+    std::vector<ggml_tensor *> scratched;  // whose memory is the stream's scratch
+    uint64_t generation = 0;               // of the scratch memory that they point into
+    std::vector<char> staging;             // for what is converted on its way to a device
+    char failure[2048] = {};
+
+    // The CPU's plan for the thread number of the last run.
+    ggml_cplan plan = {};
+    int plan_threads = 0;
+
+    shim_exec(shim_stream &s, std::unique_ptr<shim_builder> b) : stream(s), parts(std::move(b)) {}
+    ~shim_exec() {
+        shim::guarded([&] {
+            if (io != nullptr) gg.backend_buffer_free(io);
+        });
+    }
+
+    void make();
+    void place_leaves();
+    void place_scratch();
+    void write(ggml_tensor *leaf, const void *data, size_t bytes);
+    void upload(const shim_span *in);
+    void download(const shim_span *out);
+    void compute(int32_t threads, void *cancel);
+    ggml_status compute_on_cpu(int32_t threads, void *cancel);
+};
+
+void shim_exec::make() {
+    // Every tensor may be a node or a leaf of the graph.
+    size_t tensors = 0;
+    parts->each_tensor([&](ggml_tensor *) { tensors++; });
+    const size_t size = tensors + 1;
+    graph_context = shim::new_context(gg.graph_overhead_custom(size, false));
+    graph = gg.new_graph_custom(graph_context.get(), size, false);
+    for (ggml_tensor *root : parts->roots) gg.build_forward_expand(graph, root);
+
+    place_leaves();
+    parts->each_tensor([&](ggml_tensor *t) {
+        const ggml_tensor *root = t->view_src != nullptr ? t->view_src : t;
+        if (root->data == nullptr) scratched.push_back(t);
+    });
+    place_scratch();
+
+    for (const shim::constant &c : parts->constants) write(c.leaf, c.data.data(), c.data.size());
+    size_t most = 0;
+    for (const shim::upload &u : parts->uploads) {
+        if (u.narrow) most = std::max(most, u.bytes / 2);
+    }
+    for (const shim::mask &m : parts->masks) most = std::max(most, gg.nbytes(m.leaf));
+    if (!stream.device.cpu) staging.resize(most);
+    for (const shim::mask &m : parts->masks) {
+        if (m.input >= 0) continue;
+        std::vector<char> values(gg.nbytes(m.leaf));
+        m.fill(values.data(), nullptr);
+        write(m.leaf, values.data(), values.size());
+    }
+}
+
+void shim_exec::place_leaves() {
+    for (ggml_tensor *leaf : parts->leaves) io_bytes += shim::padded_bytes(stream.device, leaf);
+    if (io_bytes == 0) return;
+    io = shim::allocate(stream.device, io_bytes, "the memory of a plan's inputs");
+    char *at = static_cast<char *>(gg.backend_buffer_get_base(io));
+    for (ggml_tensor *leaf : parts->leaves) {
+        gg.backend_tensor_alloc(io, leaf, at);
+        at += shim::padded_bytes(stream.device, leaf);
+    }
+    // An input that is a step's mask or index must never be read unset.
+    gg.backend_buffer_clear(io, 0);
+}
+
+void shim_exec::place_scratch() {
+    for (ggml_tensor *t : scratched) {
+        t->data = nullptr;
+        t->buffer = nullptr;
+        t->extra = nullptr;
+    }
+    generation = 0;
+    stream.place(graph);
+    generation = stream.scratch_generation;
+}
+
+void shim_exec::write(ggml_tensor *leaf, const void *data, size_t bytes) {
+    if (stream.device.cpu) {
+        std::memcpy(leaf->data, data, bytes);
+    } else {
+        gg.backend_tensor_set(leaf, data, 0, bytes);
+    }
+}
+
+void shim_exec::upload(const shim_span *in) {
+    for (const shim::upload &u : parts->uploads) {
+        const void *data = in[u.input].data;
+        if (data == nullptr) continue;
+        if (!u.narrow) {
+            write(u.leaf, data, u.bytes);
+            continue;
+        }
+        const bool direct = stream.device.cpu;
+        int32_t *to = direct ? static_cast<int32_t *>(u.leaf->data) : reinterpret_cast<int32_t *>(staging.data());
+        const size_t count = u.bytes / sizeof(int64_t);
+        for (size_t i = 0; i < count; i++) {
+            int64_t wide;
+            std::memcpy(&wide, static_cast<const char *>(data) + i * sizeof wide, sizeof wide);
+            to[i] = static_cast<int32_t>(wide);
+        }
+        if (!direct) write(u.leaf, to, count * sizeof(int32_t));
+    }
+    for (const shim::mask &m : parts->masks) {
+        if (m.input < 0 || in[m.input].data == nullptr) continue;
+        const int32_t *positions = static_cast<const int32_t *>(in[m.input].data);
+        if (stream.device.cpu) {
+            m.fill(m.leaf->data, positions);
+        } else {
+            m.fill(staging.data(), positions);
+            write(m.leaf, staging.data(), gg.nbytes(m.leaf));
+        }
+    }
+}
+
+void shim_exec::download(const shim_span *out) {
+    for (const shim::download &d : parts->downloads) {
+        void *data = out[d.output].data;
+        if (data == nullptr) continue;
+        if (stream.device.cpu) {
+            std::memcpy(data, d.source->data, d.bytes);
+        } else {
+            gg.backend_tensor_get(d.source, data, 0, d.bytes);
+        }
+    }
+}
+
+ggml_status shim_exec::compute_on_cpu(int32_t threads, void *cancel) {
+    if (plan_threads != threads) {
+        plan_threads = 0;
+        plan = gg.graph_plan(graph, threads, nullptr);
+        plan.abort_callback = asked_to_stop;
+        plan_threads = threads;
+    }
+    if (threads == 1) stream.pools.park();
+    plan.threadpool = plan.n_threads == 1 ? stream.pools.single() : stream.pools.many(threads);
+    plan.work_data = stream.work_memory(plan.work_size);
+    plan.abort_callback_data = cancel;
+    try {
+        return gg.graph_compute(graph, &plan);
+    } catch (...) {
+        if (plan.n_threads > 1) stream.pools.abandon();
+        throw;
+    }
+}
+
+void shim_exec::compute(int32_t threads, void *cancel) {
+    const ggml_status code =
+        stream.device.cpu ? compute_on_cpu(threads, cancel) : gg.backend_graph_compute(stream.queue, graph);
+    if (code == GGML_STATUS_SUCCESS) return;
+    if (code == GGML_STATUS_ABORTED) shim::fail(shim::cancelled, "the run was cancelled");
+    if (code == GGML_STATUS_ALLOC_FAILED) shim::fail(shim::out_of_memory, "the device has no memory left to compute");
+    shim::fail(shim::device_lost, "the device failed to compute the graph");
+}
+
+int32_t shim_exec_new(shim_stream *stream, shim_builder *b, shim_exec **out) {
+    std::unique_ptr<shim_builder> parts(b);
+    return shim::on_device(stream->device, [&] {
+        auto made = std::make_unique<shim_exec>(*stream, std::move(parts));
+        made->make();
+        *out = made.release();
+    });
+}
+
+void shim_exec_free(shim_exec *e) { delete e; }
+size_t shim_exec_io_bytes(const shim_exec *e) { return e->io_bytes; }
+const char *shim_exec_failure(const shim_exec *e) { return e->failure; }
+
+int32_t shim_exec_run(shim_exec *e, uintptr_t in, uintptr_t out, uintptr_t timing, uintptr_t cancel, int32_t threads) {
+    const shim::status code = shim::on_device(e->stream.device, [&] {
+        void *flag = reinterpret_cast<void *>(cancel);
+        if (asked_to_stop(flag)) shim::fail(shim::cancelled, "the run was cancelled");
+        if (e->generation != e->stream.scratch_generation) e->place_scratch();
+        const shim_span *inputs = reinterpret_cast<const shim_span *>(in);
+        const shim_span *outputs = reinterpret_cast<const shim_span *>(out);
+        if (timing == 0) {
+            e->upload(inputs);
+            e->compute(threads, flag);
+            e->download(outputs);
+            return;
+        }
+        const int64_t start = now_ns();
+        e->upload(inputs);
+        const int64_t uploaded = now_ns();
+        e->compute(threads, flag);
+        const int64_t computed = now_ns();
+        e->download(outputs);
+        *reinterpret_cast<shim_timing *>(timing) = {uploaded - start, computed - uploaded, now_ns() - computed};
+    });
+    if (code != shim::ok) std::memcpy(e->failure, shim_failure_text(), sizeof e->failure);
+    return code;
+}

@@ -1,0 +1,78 @@
+package ggml
+
+/*
+#cgo noescape shim_exec_run
+#include "shim.h"
+*/
+import "C"
+
+import (
+	"unsafe"
+
+	"qtsaccel/core/backend"
+	"qtsaccel/core/status"
+	"qtsaccel/core/weights"
+)
+
+// executable is a program made ready on a stream; see [backend.Executable].
+type executable struct {
+	stream    *stream
+	label     string
+	ptr       *C.struct_shim_exec
+	weights   []*weights.Tensor // retained
+	placement []backend.NodePlacement
+
+	// The run in progress borrows these; as fields they are on the heap, so that
+	// their addresses hold while they are passed as numbers.
+	in, out []backend.Buffer
+	timing  *backend.Timing
+	cancel  *backend.CancelFlag
+}
+
+func (x *executable) Run(in, out []backend.Buffer, o *backend.RunOptions) error {
+	threads := o.Threads
+	if threads == 0 {
+		threads = x.stream.backend.info.Threads
+	}
+	if threads > 1 && x.stream.backend.cpu {
+		threads = x.stream.crowd.enter(threads)
+	}
+	x.in, x.out, x.timing, x.cancel = in, out, o.Timing, o.Cancel
+	code := C.shim_exec_run(x.ptr,
+		C.uintptr_t(uintptr(unsafe.Pointer(unsafe.SliceData(x.in)))),
+		C.uintptr_t(uintptr(unsafe.Pointer(unsafe.SliceData(x.out)))),
+		C.uintptr_t(uintptr(unsafe.Pointer(x.timing))),
+		C.uintptr_t(uintptr(unsafe.Pointer(x.cancel))),
+		C.int32_t(threads))
+	x.in, x.out, x.timing, x.cancel = nil, nil, nil, nil
+	if threads > 1 && x.stream.backend.cpu {
+		x.stream.crowd.leave(x.stream)
+	}
+	if code != 0 {
+		return status.Errorf(status.Code(code), "graph %q on %s: %s", x.label, x.stream.backend.info.Name,
+			C.GoString(C.shim_exec_failure(x.ptr)))
+	}
+	return nil
+}
+
+func (x *executable) Placement() backend.Placement {
+	return backend.Placement{
+		Nodes:        x.placement,
+		ScratchBytes: int64(C.shim_stream_scratch(x.stream.ptr)),
+		IOBytes:      int64(C.shim_exec_io_bytes(x.ptr)),
+	}
+}
+
+func (x *executable) Close() error {
+	C.shim_exec_free(x.ptr)
+	x.ptr = nil
+	x.releaseWeights()
+	return nil
+}
+
+func (x *executable) releaseWeights() {
+	for _, w := range x.weights {
+		w.Release()
+	}
+	x.weights = nil
+}

@@ -1,0 +1,121 @@
+package ggml
+
+// #include "shim.h"
+import "C"
+
+import (
+	"qtsaccel/core/graph"
+	"qtsaccel/core/ops"
+	"qtsaccel/core/tensor"
+)
+
+// lowerings are the operators that become tensors of ggml. A lowering returns
+// none where ggml cannot do the call as the operator table says; then the
+// operator arrives decomposed. It must leave nothing that ggml would assert on.
+// The functions are in lower_*.go, by family.
+var lowerings = map[string]func(c *call) []node{
+	"linear": one(lowerLinear),
+	"add":    one(lowerAdd),
+}
+
+// one is for operators with one output; no node means no lowering.
+func one(f func(c *call) node) func(c *call) []node {
+	return func(c *call) []node {
+		if n := f(c); n != none {
+			return []node{n}
+		}
+		return nil
+	}
+}
+
+var none node
+
+// lowering collects the graph of one program, or of one call on trial.
+type lowering struct {
+	b       *C.struct_shim_builder
+	backend *Backend
+	copies  map[node]node    // dense copies of nodes
+	masks   map[maskKey]node // by what they are made of
+
+	// What a program's tensors have become. The program is nil on trial: then any
+	// leaf will do.
+	program    *graph.Program
+	stream     *stream
+	executable *executable
+	nodes      []node
+	inputs     map[int]int  // the place of an input tensor among the inputs
+	narrow     map[int]node // i64 inputs that are uploaded as i32
+	err        error        // the first failure that is not the builder's
+}
+
+func newLowering(b *Backend) *lowering {
+	return &lowering{b: C.shim_builder_new(), backend: b, copies: map[node]node{}, masks: map[maskKey]node{}}
+}
+
+// call is one operator's use while it is lowered.
+type call struct {
+	*ops.Call
+	*lowering
+	tensors []int  // the inputs among the program's tensors; nil on trial
+	leaves  []node // the inputs on trial
+}
+
+// in gives input i, none where it is left out. It may be a view with any strides.
+func (c *call) in(i int) node {
+	if !c.Has(i) {
+		return none
+	}
+	if c.program != nil {
+		return c.node(c.tensors[i])
+	}
+	return c.leaves[i]
+}
+
+// index gives input i, an index, as i32.
+func (c *call) index(i int) node {
+	switch {
+	case c.In[i].DType == tensor.I32:
+		return c.dense(c.in(i))
+	case c.program == nil: // on trial it stands for an input
+		return c.leaf(tensor.Type{DType: tensor.I32, Shape: c.In[i].Shape})
+	case c.program.Tensors[c.tensors[i]].Kind == graph.Input:
+		return c.narrowInput(c.tensors[i])
+	}
+	return c.lowHalves(c.in(i))
+}
+
+// tryLower says whether a call can be lowered: it is, into a graph that is thrown
+// away, and the device is asked about each part.
+func (b *Backend) tryLower(c *ops.Call) bool {
+	lower := lowerings[c.Op.Name]
+	if lower == nil {
+		return false
+	}
+	l := newLowering(b)
+	defer C.shim_builder_free(l.b)
+	trial := &call{Call: c, lowering: l, leaves: make([]node, len(c.In))}
+	for i, t := range c.In {
+		if c.Has(i) {
+			trial.leaves[i] = l.leaf(t)
+		}
+	}
+	out := lower(trial)
+	var refused *C.char
+	return len(out) == len(c.Out) && fits(out, c.Out) && bool(C.shim_builder_supported(l.b, b.device, &refused))
+}
+
+// fits says whether the nodes are of these types.
+func fits(nodes []node, types []tensor.Type) bool {
+	for i, t := range types {
+		ne := extents(t.Shape)
+		for axis := range ne {
+			if nodes[i].ne(axis) != int64(ne[axis]) {
+				return false
+			}
+		}
+		if !nodes[i].is(t.DType) {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,169 @@
+/*
+ * The shim between Go and ggml: plain C over C++. Every call of ggml goes through
+ * it, and no C++ exception leaves it. A function that can fail returns a status
+ * (the numbers of core/status, 0 for success) and leaves the words with
+ * shim_failure_text() on the same thread.
+ */
+#ifndef SHIM_H
+#define SHIM_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct ggml_tensor;
+struct ggml_backend_buffer;
+
+/* --------------------------------------------------------------- Library -- */
+
+/* Where a symbol of the table is to be found. */
+enum { SHIM_IN_BASE, SHIM_IN_BASE_OR_ABSENT, SHIM_IN_CPU };
+
+/* The table's symbols by index, under the names that ggml's headers give them. */
+int32_t shim_symbol_count(void);
+const char *shim_symbol_name(int32_t i);
+int32_t shim_symbol_where(int32_t i);
+void shim_symbol_set(int32_t i, uintptr_t address);
+
+/* Keeps the host's std::terminate handler, and puts it back: loading ggml sets its own. */
+void shim_terminate_keep(void);
+void shim_terminate_restore(void);
+
+/*
+ * Once the base library's symbols are set: checks that its structs are those that
+ * the shim was compiled with (VERSION_MISMATCH), and routes its log and its
+ * failed assertions here.
+ */
+int32_t shim_library_init(void);
+const char *shim_library_version(void);
+
+/* Asks a CPU plugin's ggml_backend_score, given by address. */
+int32_t shim_plugin_score(uintptr_t score);
+
+/* The status and the words of the calling thread's last failure. */
+int32_t shim_failure_code(void);
+const char *shim_failure_text(void);
+
+/* Receives log lines: 1 debug to 4 error. Null: they go nowhere. */
+typedef void (*shim_log_sink)(int32_t level, const char *text, void *user);
+void shim_log_set_sink(shim_log_sink sink, uintptr_t user);
+void shim_log_emit(int32_t level, const char *text);
+
+/* The folder that this code was loaded from, as given to the loader and with
+ * links resolved; "" if that could not be found. */
+const char *shim_self_dir(void);
+const char *shim_self_real_dir(void);
+
+/* ---------------------------------------------------------------- Device -- */
+
+/* A plugin entered by its ggml_backend_init. */
+struct shim_plugin;
+int32_t shim_plugin_enter(uintptr_t init, struct shim_plugin **out);
+int32_t shim_plugin_api(const struct shim_plugin *plugin);
+int32_t shim_plugin_devices(struct shim_plugin *plugin, int32_t *out_count);
+
+/* A device of a plugin, shared by streams. */
+struct shim_device;
+int32_t shim_device_new(struct shim_plugin *plugin, int32_t index, bool cpu, struct shim_device **out);
+void shim_device_free(struct shim_device *device);
+const char *shim_device_name(const struct shim_device *device);
+const char *shim_device_description(const struct shim_device *device);
+
+/*
+ * Host memory as a device tensor's memory: on the CPU the memory itself, which
+ * must stay; on other devices a copy.
+ */
+int32_t shim_weight_new(struct shim_device *device, int32_t type, const int64_t ne[4], void *data, size_t bytes,
+                        struct ggml_backend_buffer **out);
+void shim_buffer_free(struct ggml_backend_buffer *buffer);
+
+/* ---------------------------------------------------------------- Stream -- */
+
+/* One session's work: its scratch memory, its threads, its queue. */
+struct shim_stream;
+int32_t shim_stream_new(struct shim_device *device, struct shim_stream **out);
+void shim_stream_free(struct shim_stream *stream);
+size_t shim_stream_scratch(const struct shim_stream *stream);
+/* The name of the stream's worker threads in /proc; "" while there are none. */
+const char *shim_stream_workers(const struct shim_stream *stream);
+
+/* A state tensor's memory, zeroed. */
+int32_t shim_state_new(struct shim_stream *stream, int32_t type, const int64_t ne[4],
+                       struct ggml_backend_buffer **out);
+int32_t shim_state_reset(struct shim_stream *stream, struct ggml_backend_buffer *buffer);
+int32_t shim_state_read(struct shim_stream *stream, struct ggml_backend_buffer *buffer, int64_t offset, void *dst,
+                        int64_t bytes);
+int32_t shim_state_write(struct shim_stream *stream, struct ggml_backend_buffer *buffer, int64_t offset,
+                         const void *src, int64_t bytes);
+
+/* --------------------------------------------------------------- Builder -- */
+
+/*
+ * Collects the tensors of one graph. Its functions never fail on the spot: after
+ * a failure they give null and do nothing more, and shim_builder_status() tells.
+ */
+struct shim_builder;
+struct shim_builder *shim_builder_new(void);
+void shim_builder_free(struct shim_builder *b);
+int32_t shim_builder_status(const struct shim_builder *b, const char **out_text);
+
+/* A tensor without an operator; place it with one of the functions below. */
+struct ggml_tensor *shim_leaf(struct shim_builder *b, int32_t type, const int64_t ne[4]);
+/* Puts a leaf at the start of a weight's or state's memory. */
+void shim_place(struct shim_builder *b, struct ggml_tensor *leaf, struct ggml_backend_buffer *buffer);
+/* Has input i uploaded to the leaf at each run that gives it, i64 narrowed to i32 where narrow. */
+void shim_upload(struct shim_builder *b, int32_t input, struct ggml_tensor *leaf, bool narrow);
+
+/*
+ * Has the leaf, f16 or f32 [n, t], filled with the mask of an attention: key i is
+ * visible to query j iff i <= p and, with a window > 0, i > p - window. p is
+ * positions[j] of input i at each run or, where input is -1, n - t + j.
+ */
+void shim_mask(struct shim_builder *b, int32_t input, struct ggml_tensor *leaf, int64_t window);
+/* Fills a leaf with a constant once; bytes of its size are copied. */
+void shim_constant(struct shim_builder *b, struct ggml_tensor *leaf, const void *data, size_t bytes);
+
+/* Has the tensor, and what it needs, computed after what was expanded before. */
+void shim_expand(struct shim_builder *b, struct ggml_tensor *t);
+/* Makes a contiguous tensor the source of output i. */
+void shim_download(struct shim_builder *b, int32_t output, struct ggml_tensor *t);
+
+/* Whether the device computes all operators collected so far; the first refused is named. */
+bool shim_builder_supported(struct shim_builder *b, struct shim_device *device, const char **out_refused);
+
+/* ------------------------------------------------------------ Executable -- */
+
+struct shim_exec;
+
+/* Makes what was collected ready to run and takes the builder over, also on failure. */
+int32_t shim_exec_new(struct shim_stream *stream, struct shim_builder *b, struct shim_exec **out);
+void shim_exec_free(struct shim_exec *e);
+size_t shim_exec_io_bytes(const struct shim_exec *e);
+
+struct shim_span {
+    void *data;
+    size_t bytes;
+};
+
+struct shim_timing {
+    int64_t upload_ns, compute_ns, download_ns;
+};
+
+/*
+ * One run: in and out are arrays of struct shim_span, timing may be 0. The
+ * addresses are numbers so that Go need not look into them. After a failure the
+ * words are with shim_exec_failure().
+ */
+int32_t shim_exec_run(struct shim_exec *e, uintptr_t in, uintptr_t out, uintptr_t timing, uintptr_t cancel,
+                      int32_t threads);
+const char *shim_exec_failure(const struct shim_exec *e);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,91 @@
+#include "shim_ops.h"
+
+#include "builder.h"
+
+#define NODE(...) return b->node([&](ggml_context *c) -> ggml_tensor * { return __VA_ARGS__; })
+
+bool shim_is_contiguous(shim_tensor x) { return gg.is_contiguous(x); }
+size_t shim_type_size(shim_tensor x) { return x != nullptr ? gg.type_size(x->type) : 1; }
+
+shim_tensor shim_add(shim_graph b, shim_tensor x, shim_tensor y) { NODE(gg.add(c, x, y)); }
+shim_tensor shim_sub(shim_graph b, shim_tensor x, shim_tensor y) { NODE(gg.sub(c, x, y)); }
+shim_tensor shim_mul(shim_graph b, shim_tensor x, shim_tensor y) { NODE(gg.mul(c, x, y)); }
+shim_tensor shim_div(shim_graph b, shim_tensor x, shim_tensor y) { NODE(gg.div(c, x, y)); }
+shim_tensor shim_unary(shim_graph b, int32_t op, shim_tensor x) { NODE(gg.unary(c, x, ggml_unary_op(op))); }
+shim_tensor shim_sqr(shim_graph b, shim_tensor x) { NODE(gg.sqr(c, x)); }
+shim_tensor shim_sqrt(shim_graph b, shim_tensor x) { NODE(gg.sqrt(c, x)); }
+shim_tensor shim_log(shim_graph b, shim_tensor x) { NODE(gg.log(c, x)); }
+shim_tensor shim_sin(shim_graph b, shim_tensor x) { NODE(gg.sin(c, x)); }
+shim_tensor shim_cos(shim_graph b, shim_tensor x) { NODE(gg.cos(c, x)); }
+shim_tensor shim_scale(shim_graph b, shim_tensor x, float scale, float bias) { NODE(gg.scale_bias(c, x, scale, bias)); }
+shim_tensor shim_clamp(shim_graph b, shim_tensor x, float least, float most) { NODE(gg.clamp(c, x, least, most)); }
+shim_tensor shim_leaky_relu(shim_graph b, shim_tensor x, float slope) { NODE(gg.leaky_relu(c, x, slope, false)); }
+shim_tensor shim_swiglu(shim_graph b, shim_tensor gate, shim_tensor up) { NODE(gg.swiglu_split(c, gate, up)); }
+shim_tensor shim_repeat(shim_graph b, shim_tensor x, const int64_t ne[4]) {
+    NODE(gg.repeat_4d(c, x, ne[0], ne[1], ne[2], ne[3]));
+}
+
+shim_tensor shim_cont(shim_graph b, shim_tensor x) { NODE(gg.cont(c, x)); }
+shim_tensor shim_cast(shim_graph b, shim_tensor x, int32_t type) { NODE(gg.cast(c, x, ggml_type(type))); }
+shim_tensor shim_cpy(shim_graph b, shim_tensor x, shim_tensor into) { NODE(gg.cpy(c, x, into)); }
+shim_tensor shim_reshape(shim_graph b, shim_tensor x, const int64_t ne[4]) {
+    NODE(gg.reshape_4d(c, x, ne[0], ne[1], ne[2], ne[3]));
+}
+shim_tensor shim_view(shim_graph b, shim_tensor x, const int64_t ne[4], const size_t nb[4], size_t offset) {
+    return b->node([&](ggml_context *c) {
+        ggml_tensor *v = gg.view_4d(c, x, ne[0], ne[1], ne[2], ne[3], nb[1], nb[2], nb[3], offset);
+        v->nb[0] = nb[0];  // which ggml's own views cannot change
+        return v;
+    });
+}
+shim_tensor shim_permute(shim_graph b, shim_tensor x, const int32_t to[4]) {
+    NODE(gg.permute(c, x, to[0], to[1], to[2], to[3]));
+}
+shim_tensor shim_low_halves(shim_graph b, shim_tensor x) {
+    return b->node([&](ggml_context *c) {
+        ggml_tensor *v = gg.view_4d(c, x, x->ne[0], x->ne[1], x->ne[2], x->ne[3], x->nb[1], x->nb[2], x->nb[3], 0);
+        v->type = GGML_TYPE_I32;
+        return v;
+    });
+}
+
+shim_tensor shim_mul_mat(shim_graph b, shim_tensor w, shim_tensor x, bool exact) {
+    return b->node([&](ggml_context *c) {
+        ggml_tensor *y = gg.mul_mat(c, w, x);
+        if (exact && gg_optional.prec_set_acc != nullptr) {
+            gg_optional.prec_set_acc(y, GGML_PREC_F32);
+        } else if (exact && gg_optional.mul_mat_set_prec != nullptr) {
+            gg_optional.mul_mat_set_prec(y, GGML_PREC_F32);
+        }
+        return y;
+    });
+}
+shim_tensor shim_norm(shim_graph b, shim_tensor x, float eps) { NODE(gg.norm(c, x, eps)); }
+shim_tensor shim_rms_norm(shim_graph b, shim_tensor x, float eps) { NODE(gg.rms_norm(c, x, eps)); }
+shim_tensor shim_group_norm(shim_graph b, shim_tensor x, int32_t groups, float eps) {
+    NODE(gg.group_norm(c, x, groups, eps));
+}
+shim_tensor shim_soft_max(shim_graph b, shim_tensor x) { NODE(gg.soft_max(c, x)); }
+shim_tensor shim_soft_max_ext(shim_graph b, shim_tensor x, shim_tensor mask, float scale) {
+    NODE(gg.soft_max_ext(c, x, mask, scale, 0));
+}
+shim_tensor shim_rope(shim_graph b, shim_tensor x, shim_tensor positions, int32_t dims, int32_t mode, float base,
+                      float scale) {
+    // No frequency factors and no YaRN: the last five are its.
+    NODE(gg.rope_ext(c, x, positions, nullptr, dims, mode, 0, base, scale, 0, 1, 0, 0));
+}
+shim_tensor shim_flash_attn(shim_graph b, shim_tensor q, shim_tensor k, shim_tensor v, shim_tensor mask, float scale) {
+    return b->node([&](ggml_context *c) {
+        ggml_tensor *y = gg.flash_attn_ext(c, q, k, v, mask, scale, 0, 0);
+        if (gg_optional.prec_set_acc != nullptr) {
+            gg_optional.prec_set_acc(y, GGML_PREC_F32);
+        } else if (gg_optional.flash_attn_ext_set_prec != nullptr) {
+            gg_optional.flash_attn_ext_set_prec(y, GGML_PREC_F32);
+        }
+        return y;
+    });
+}
+shim_tensor shim_get_rows(shim_graph b, shim_tensor x, shim_tensor ids) { NODE(gg.get_rows(c, x, ids)); }
+shim_tensor shim_set_rows(shim_graph b, shim_tensor x, shim_tensor values, shim_tensor ids) {
+    NODE(gg.set_rows(c, x, values, ids));
+}

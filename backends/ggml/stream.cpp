@@ -1,0 +1,102 @@
+#include "stream.h"
+
+#include "shim.h"
+#include "tensor_header.h"
+
+shim_stream::shim_stream(shim_device &d) : device(d) {
+    if (!device.cpu) {
+        queue = gg.backend_dev_init(device.dev, nullptr);
+        if (queue == nullptr) {
+            shim::fail(shim::device_unavailable, "%s cannot be made ready", gg.backend_dev_name(device.dev));
+        }
+    }
+    scratch = gg.gallocr_new(device.memory);
+}
+
+shim_stream::~shim_stream() {
+    shim::guarded([&] {
+        if (scratch != nullptr) gg.gallocr_free(scratch);
+        if (queue != nullptr) gg.backend_free(queue);
+    });
+}
+
+void shim_stream::place(ggml_cgraph *graph) {
+    const size_t before = gg.gallocr_get_buffer_size(scratch, 0);
+    const bool placed = gg.gallocr_alloc_graph(scratch, graph);
+    const size_t after = gg.gallocr_get_buffer_size(scratch, 0);
+    if (after != before) scratch_generation++;
+    if (!placed) {
+        size_t free = 0, total = 0;
+        gg.backend_dev_memory(device.dev, &free, &total);
+        shim::fail(shim::out_of_memory, "scratch memory of more than %zu bytes is needed, %s has %zu free of %zu",
+                   before, gg.backend_dev_name(device.dev), free, total);
+    }
+}
+
+uint8_t *shim_stream::work_memory(size_t bytes) {
+    if (bytes > work_bytes) {
+        work.reset(new uint8_t[bytes]);
+        work_bytes = bytes;
+    }
+    return work.get();
+}
+
+int32_t shim_stream_new(shim_device *device, shim_stream **out) {
+    return shim::on_device(*device, [&] { *out = new shim_stream(*device); });
+}
+
+void shim_stream_free(shim_stream *stream) { delete stream; }
+
+size_t shim_stream_scratch(const shim_stream *stream) {
+    size_t bytes = 0;
+    shim::guarded([&] { bytes = gg.gallocr_get_buffer_size(stream->scratch, 0) + stream->work_bytes; });
+    return bytes;
+}
+
+const char *shim_stream_workers(const shim_stream *stream) { return stream->pools.workers_name(); }
+
+int32_t shim_state_new(shim_stream *stream, int32_t type, const int64_t ne[4], ggml_backend_buffer **out) {
+    return shim::on_device(stream->device, [&] {
+        shim::tensor_header header(type, ne);
+        ggml_backend_buffer_t buffer =
+            shim::allocate(stream->device, shim::padded_bytes(stream->device, header.tensor), "a state");
+        try {
+            gg.backend_buffer_clear(buffer, 0);
+        } catch (...) {
+            gg.backend_buffer_free(buffer);
+            throw;
+        }
+        *out = buffer;
+    });
+}
+
+int32_t shim_state_reset(shim_stream *stream, ggml_backend_buffer *buffer) {
+    return shim::on_device(stream->device, [&] { gg.backend_buffer_clear(buffer, 0); });
+}
+
+namespace {
+
+/* The first bytes of a buffer as a tensor of i8, to copy from and to. */
+struct bytes_of : shim::tensor_header {
+    bytes_of(ggml_backend_buffer *buffer, int64_t bytes) : tensor_header(GGML_TYPE_I8, shape{{bytes, 1, 1, 1}}.ne) {
+        gg.backend_tensor_alloc(buffer, tensor, gg.backend_buffer_get_base(buffer));
+    }
+    struct shape {
+        int64_t ne[4];
+    };
+};
+
+}  // namespace
+
+int32_t shim_state_read(shim_stream *stream, ggml_backend_buffer *buffer, int64_t offset, void *dst, int64_t bytes) {
+    return shim::on_device(stream->device, [&] {
+        gg.backend_tensor_get(bytes_of(buffer, offset + bytes).tensor, dst, offset, bytes);
+    });
+}
+
+int32_t shim_state_write(shim_stream *stream, ggml_backend_buffer *buffer, int64_t offset, const void *src,
+                         int64_t bytes) {
+    return shim::on_device(stream->device, [&] {
+        gg.backend_tensor_set(bytes_of(buffer, offset + bytes).tensor, src, offset, bytes);
+    });
+}
