@@ -168,8 +168,13 @@ gotool = echo 'building $(1)' && mkdir -p $(TOOLS) && GOFLAGS= CGO_ENABLED=0 GOB
 .PHONY: check
 check: fmt-check lint generated test-go ## All that should pass before a commit
 
+# Packages that are built and tested without cgo.
+PURE_GO := ./core/... ./backends/reference/... ./backends/backendtest/... ./build/...
+
 .PHONY: lint
 lint: ggml $(GOLANGCI_LINT) ## Look for mistakes in the Go code
+	@cgo="$$(go list -f '{{range .CgoFiles}}{{$$.Dir}}/{{.}} {{end}}' $(PURE_GO) | tr -d '\n')"; \
+	test -z "$$cgo" || { echo "these must do without cgo: $$cgo"; exit 1; }
 	@$(GOLANGCI_LINT) run
 
 .PHONY: fmt
