@@ -1,0 +1,429 @@
+package gguf
+
+import (
+	"bytes"
+	"encoding/binary"
+	"encoding/json"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"qtsaccel/core/status"
+	"qtsaccel/core/tensor"
+	"qtsaccel/core/tensorfile"
+)
+
+// file builds a GGUF file by hand, right or wrong.
+type file struct{ bytes.Buffer }
+
+func (f *file) put(values ...any) *file {
+	for _, v := range values {
+		switch v := v.(type) {
+		case string: // as the format has it: length, bytes
+			f.put(uint64(len(v)))
+			f.WriteString(v)
+		default:
+			if err := binary.Write(f, binary.LittleEndian, v); err != nil {
+				panic(err)
+			}
+		}
+	}
+	return f
+}
+
+func (f *file) pad(alignment int) *file {
+	for f.Len()%alignment != 0 {
+		f.WriteByte(0)
+	}
+	return f
+}
+
+// header begins a file of version 3.
+func header(tensors, keys uint64) *file {
+	f := &file{}
+	f.WriteString(Magic)
+	return f.put(uint32(3), tensors, keys)
+}
+
+// two is a file with two tensors, f32 [2, 3] and q8_0 [64], after any metadata.
+func two(keys uint64, metadata ...any) []byte {
+	f := header(2, keys).put(metadata...)
+	f.put("a", uint32(2), uint64(3), uint64(2), uint32(0), uint64(0))
+	f.put("b", uint32(1), uint64(64), uint32(8), uint64(32))
+	f.pad(32)
+	for i := range 24 + 8 + 68 {
+		f.WriteByte(byte(i))
+	}
+	return f.Bytes()
+}
+
+// one is a file with one tensor of that description and data bytes of data.
+func one(data int, description ...any) []byte {
+	f := header(1, 0).put(description...).pad(32)
+	return append(f.Bytes(), make([]byte, data)...)
+}
+
+func parse(b []byte) (*tensorfile.Table, error) { return Parse(bytes.NewReader(b), int64(len(b))) }
+
+func requireError(t *testing.T, err error, code status.Code, words ...string) {
+	t.Helper()
+	require.Error(t, err)
+	require.Equal(t, code, status.Of(err), "%v", err)
+	for _, w := range append(words, "at byte ") {
+		require.ErrorContains(t, err, w)
+	}
+}
+
+func TestParse(t *testing.T) {
+	b := two(0)
+	start := int64(len(b) - 100)
+	table, err := parse(b)
+	require.NoError(t, err)
+	require.Equal(t, []tensorfile.Entry{
+		{Name: "a", Type: tensor.Type{DType: tensor.F32, Shape: tensor.Shape{2, 3}}, Offset: start, Bytes: 24},
+		{Name: "b", Type: tensor.Type{DType: tensor.Q8_0, Shape: tensor.Shape{64}}, Offset: start + 32, Bytes: 68},
+	}, table.Entries)
+	require.Empty(t, table.Metadata)
+
+	b[4] = 2
+	again, err := parse(b)
+	require.NoError(t, err)
+	require.Equal(t, table.Entries, again.Entries, "version 2 differs in nothing")
+
+	_, err = parse(append(b, "anything"...))
+	require.NoError(t, err)
+
+	empty, err := parse(header(0, 0).Bytes())
+	require.NoError(t, err)
+	require.Empty(t, empty.Entries)
+}
+
+func TestAlignmentIsHonoured(t *testing.T) {
+	for _, alignment := range []uint32{1, 8, 64, 4096} {
+		f := header(2, 1).put(alignmentKey, kindU32, alignment)
+		next := uint64(max(alignment, 4))
+		f.put("a", uint32(0), uint32(0), uint64(0)).put("b", uint32(1), uint64(1), uint32(0), next)
+		f.pad(int(alignment))
+		start := int64(f.Len())
+		f.Write(make([]byte, next+4))
+		table, err := parse(f.Bytes())
+		require.NoError(t, err)
+		require.Equal(t, start, table.Entries[0].Offset)
+		require.Empty(t, table.Entries[0].Type.Shape)
+		require.Equal(t, start+int64(next), table.Entries[1].Offset)
+	}
+}
+
+func TestEmptyTensors(t *testing.T) {
+	b := one(0, "a", uint32(2), uint64(0), uint64(7), uint32(0), uint64(0))
+	table, err := parse(b)
+	require.NoError(t, err)
+	require.Equal(t, "f32[7, 0]", table.Entries[0].Type.String())
+	require.Zero(t, table.Entries[0].Bytes)
+}
+
+func TestMetadataAsText(t *testing.T) {
+	inf, nan := math.Inf(1), math.NaN()
+	for _, c := range []struct {
+		value []any
+		want  string
+	}{
+		{[]any{kindU8, uint8(255)}, "255"},
+		{[]any{kindI8, int8(-128)}, "-128"},
+		{[]any{kindU16, uint16(65535)}, "65535"},
+		{[]any{kindI16, int16(-32768)}, "-32768"},
+		{[]any{kindU32, uint32(math.MaxUint32)}, "4294967295"},
+		{[]any{kindI32, int32(math.MinInt32)}, "-2147483648"},
+		{[]any{kindU64, uint64(math.MaxUint64)}, "18446744073709551615"},
+		{[]any{kindI64, int64(math.MinInt64)}, "-9223372036854775808"},
+		{[]any{kindF32, float32(0.1)}, "0.1"},
+		{[]any{kindF32, float32(1e-5)}, "1e-05"},
+		{[]any{kindF64, 0.1}, "0.1"},
+		{[]any{kindF64, nan}, "NaN"},
+		{[]any{kindBool, uint8(0)}, "false"},
+		{[]any{kindBool, uint8(1)}, "true"},
+		{[]any{kindString, ""}, ""},
+		{[]any{kindString, "a \"b\" \n é"}, "a \"b\" \n é"},
+		{[]any{kindString, "a\xffb"}, "a\uFFFDb"},
+		{[]any{kindArray, kindI16, uint64(3), []int16{1, -2, 3}}, "[1,-2,3]"},
+		{[]any{kindArray, kindU8, uint64(0)}, "[]"},
+		{[]any{kindArray, kindBool, uint64(2), []uint8{1, 0}}, "[true,false]"},
+		{[]any{kindArray, kindF64, uint64(3), []float64{0.5, inf, nan}}, "[0.5,null,null]"},
+		{[]any{kindArray, kindString, uint64(3), "<s>", "\"\\\x01\n", "\xe9é"}, `["<s>","\"\\\u0001\u000a","` + "\uFFFDé" + `"]`},
+		{[]any{kindArray, kindArray, uint64(2), kindU8, uint64(1), uint8(7), kindString, uint64(1), "x"}, `[[7],["x"]]`},
+	} {
+		b := two(3, append(append([]any{"before", kindU8, uint8(1), "key"}, c.value...), "after", kindBool, uint8(1))...)
+		table, err := parse(b)
+		require.NoError(t, err, c.want)
+		got := table.Metadata["key"].String()
+		require.Equal(t, c.want, got)
+		require.Equal(t, "true", table.Metadata["after"].String())
+		if c.value[0] == kindArray {
+			require.True(t, json.Valid([]byte(got)), got)
+		}
+	}
+}
+
+func TestEveryTruncationIsAnError(t *testing.T) {
+	b := two(2, "s", kindString, "text", "l", kindArray, kindString, uint64(2), "x", "yz")
+	_, err := parse(b)
+	require.NoError(t, err)
+	for n := range b {
+		_, err := parse(b[:n])
+		requireError(t, err, status.Corrupt)
+	}
+}
+
+// No byte of a file, changed to anything, may do more than give an error.
+func TestEveryByteChanged(t *testing.T) {
+	b := two(3, alignmentKey, kindU32, uint32(32), "s", kindString, "text", "l", kindArray, kindString, uint64(2), "x", "yz")
+	for i := range len(b) - 100 {
+		was := b[i]
+		for v := range 256 {
+			b[i] = byte(v)
+			table, err := parse(b)
+			checkResult(t, table, err, int64(len(b)))
+		}
+		b[i] = was
+	}
+}
+
+// checkResult fails the test where what Parse promises does not hold.
+func checkResult(t *testing.T, table *tensorfile.Table, err error, size int64) {
+	t.Helper()
+	if err != nil {
+		if code := status.Of(err); code != status.Corrupt && code != status.Unsupported || !strings.Contains(err.Error(), "at byte ") {
+			t.Fatalf("%v: %v", code, err)
+		}
+		return
+	}
+	names, next := map[string]bool{}, int64(0)
+	for _, e := range table.Entries {
+		if names[e.Name] || e.Type.Check(true) != nil || e.Type.Bytes() != e.Bytes ||
+			e.Bytes > 0 && (e.Offset < next || e.Offset+e.Bytes > size) {
+			t.Fatalf("%+v is wrong in %+v of %d bytes", e, table.Entries, size)
+		}
+		names[e.Name], next = true, e.Offset+e.Bytes
+	}
+	for k, v := range table.Metadata {
+		if k == "" || v.String() == "\x00never" {
+			t.Fatalf("metadata %q", k)
+		}
+	}
+}
+
+func TestWrongFiles(t *testing.T) {
+	const big = uint64(1) << 63
+	array := func(depth int) []any {
+		v := []any{"k", kindArray}
+		for range depth {
+			v = append(v, kindArray, uint64(1))
+		}
+		return append(v, kindU8, uint64(1), uint8(1))
+	}
+	versioned := func(v uint32) []byte {
+		b := two(0)
+		binary.LittleEndian.PutUint32(b[4:], v)
+		return b
+	}
+	for name, c := range map[string]struct {
+		file  []byte
+		code  status.Code
+		words []string
+	}{
+		"empty":                  {nil, status.Corrupt, []string{"magic"}},
+		"wrong magic":            {[]byte("GGML\x03\x00\x00\x00"), status.Corrupt, []string{"GGML"}},
+		"version 0":              {versioned(0), status.Corrupt, []string{"byte 4", "version"}},
+		"version 1":              {versioned(1), status.Unsupported, []string{"byte 4", "version is 1"}},
+		"version 4":              {versioned(4), status.Unsupported, []string{"version is 4"}},
+		"big-endian":             {versioned(3 << 24), status.Unsupported, []string{"big-endian"}},
+		"too many tensors":       {header(big-1, 0).Bytes(), status.Corrupt, []string{"byte 8", "9223372036854775807"}},
+		"negative tensors":       {header(math.MaxUint64, 0).Bytes(), status.Corrupt, []string{"18446744073709551615"}},
+		"tensors not there":      {header(1, 0).Bytes(), status.Corrupt, []string{"number of tensors"}},
+		"too many keys":          {header(0, big-1).Bytes(), status.Corrupt, []string{"byte 16", "metadata keys"}},
+		"tensors over the limit": {header(tensorfile.MaxTensors+1, 0).put(make([]byte, leastTensor*(tensorfile.MaxTensors+1))).Bytes(), status.Unsupported, []string{"131073", "131072"}},
+		"keys over the limit":    {header(0, tensorfile.MaxMetadataKeys+1).put(make([]byte, leastMetadata*(tensorfile.MaxMetadataKeys+1))).Bytes(), status.Unsupported, []string{"65537", "65536"}},
+
+		"key too long":       {header(0, 1).put(big-1, make([]byte, 64)).Bytes(), status.Corrupt, []string{"metadata key 0", "9223372036854775807"}},
+		"key of 2^64-1":      {header(0, 1).put(uint64(math.MaxUint64), make([]byte, 64)).Bytes(), status.Corrupt, []string{"18446744073709551615"}},
+		"empty key":          {two(1, "", kindU8, uint8(1)), status.Corrupt, []string{"metadata key 0"}},
+		"key not UTF-8":      {two(1, "\xff", kindU8, uint8(1)), status.Corrupt, []string{`"\xff"`}},
+		"key twice":          {two(2, "k", kindU8, uint8(1), "k", kindU8, uint8(1)), status.Corrupt, []string{`"k"`, "twice"}},
+		"unknown kind":       {two(1, "k", uint32(13), uint8(1)), status.Corrupt, []string{`"k"`, "13"}},
+		"boolean 2":          {two(1, "k", kindBool, uint8(2)), status.Corrupt, []string{`"k"`, "boolean is 2"}},
+		"boolean 2 in array": {two(1, "k", kindArray, kindBool, uint64(2), uint8(1), uint8(2)), status.Corrupt, []string{"byte 50", "boolean is 2"}},
+		"string too long":    {two(1, "k", kindString, big), status.Corrupt, []string{`"k"`, "9223372036854775808"}},
+		"array too long":     {two(1, "k", kindArray, kindU64, uint64(1)<<61), status.Corrupt, []string{`"k"`, "2305843009213693952"}},
+		"array of strings":   {two(1, "k", kindArray, kindString, uint64(math.MaxUint64)), status.Corrupt, []string{`"k"`, "18446744073709551615"}},
+		"array of no kind":   {two(1, "k", kindArray, uint32(99), uint64(1)), status.Corrupt, []string{`"k"`, "99"}},
+		"nested too deep":    {two(1, array(maxNesting)...), status.Corrupt, []string{`"k"`, "nested deeper than 16"}},
+
+		"alignment as u64":      {two(1, alignmentKey, kindU64, uint64(32)), status.Corrupt, []string{alignmentKey, "u64, not u32"}},
+		"alignment as string":   {two(1, alignmentKey, kindString, "32"), status.Corrupt, []string{"string, not u32"}},
+		"alignment 0":           {two(1, alignmentKey, kindU32, uint32(0)), status.Corrupt, []string{"it is 0, not a power of two"}},
+		"alignment 24":          {two(1, alignmentKey, kindU32, uint32(24)), status.Corrupt, []string{"24"}},
+		"alignment beyond file": {two(1, alignmentKey, kindU32, uint32(1)<<31), status.Corrupt, []string{`"a"`, "2147483648"}},
+
+		"name too long":       {one(64, big-1), status.Corrupt, []string{"tensor 0", "9223372036854775807"}},
+		"name not UTF-8":      {one(4, "a\xc3", uint32(0), uint32(0), uint64(0)), status.Corrupt, []string{`"a\xc3"`, "UTF-8"}},
+		"name with zero byte": {one(4, "a\x00", uint32(0), uint32(0), uint64(0)), status.Corrupt, []string{`"a\x00"`, "zero byte"}},
+		"name twice": {header(2, 0).put("a", uint32(0), uint32(0), uint64(0), "a", uint32(0), uint32(0), uint64(32)).
+			pad(32).put(make([]byte, 64)).Bytes(), status.Corrupt, []string{`"a"`, "twice"}},
+		"five dimensions":    {one(4, "a", uint32(5), []uint64{1, 1, 1, 1, 1}, uint32(0), uint64(0)), status.Unsupported, []string{`"a"`, "5 dimensions"}},
+		"2^32-1 dimensions":  {one(4, "a", uint32(math.MaxUint32), uint32(0), uint64(0)), status.Unsupported, []string{`"a"`, "4294967295 dimensions"}},
+		"negative dimension": {one(4, "a", uint32(1), uint64(math.MaxUint64), uint32(0), uint64(0)), status.Corrupt, []string{`"a"`, "dimension 0 is 18446744073709551615"}},
+		"2^32 by 2^32":       {one(4, "a", uint32(2), uint64(1)<<32, uint64(1)<<32, uint32(0), uint64(0)), status.Corrupt, []string{`"a"`, "overflows"}},
+		"2^60 of 8 bytes":    {one(4, "a", uint32(1), uint64(1)<<60, uint32(27), uint64(0)), status.Corrupt, []string{`"a"`, "overflows"}},
+		"row of 33 in q8_0":  {one(80, "a", uint32(2), uint64(33), uint64(2), uint32(8), uint64(0)), status.Corrupt, []string{`"a"`, "33", "32"}},
+		"row of 32 in q4_K":  {one(80, "a", uint32(2), uint64(32), uint64(8), uint32(12), uint64(0)), status.Corrupt, []string{`"a"`, "256"}},
+		"scalar in q8_0":     {one(80, "a", uint32(0), uint32(8), uint64(0)), status.Corrupt, []string{`"a"`}},
+		"type iq2_xs":        {one(80, "a", uint32(1), uint64(256), uint32(17), uint64(0)), status.Unsupported, []string{`"a"`, "iq2_xs"}},
+		"type f64":           {one(80, "a", uint32(1), uint64(1), uint32(28), uint64(0)), status.Unsupported, []string{`"a"`, "f64"}},
+		"type removed":       {one(80, "a", uint32(1), uint64(1), uint32(4), uint64(0)), status.Unsupported, []string{`"a"`, "number 4"}},
+		"type of no number":  {one(80, "a", uint32(1), uint64(1), uint32(math.MaxUint32), uint64(0)), status.Unsupported, []string{`"a"`, "4294967295"}},
+
+		"offset unaligned": {one(80, "a", uint32(1), uint64(1), uint32(0), uint64(8)), status.Corrupt, []string{`"a"`, "offset 8", "alignment 32"}},
+		"offset beyond":    {one(80, "a", uint32(1), uint64(1), uint32(0), uint64(1)<<40), status.Corrupt, []string{`"a"`, "1099511627776"}},
+		"offset 2^64-32":   {one(80, "a", uint32(1), uint64(1), uint32(0), uint64(math.MaxUint64-31)), status.Corrupt, []string{`"a"`, "18446744073709551584"}},
+		"hole":             {one(80, "a", uint32(1), uint64(1), uint32(0), uint64(32)), status.Corrupt, []string{`"a"`, "hole"}},
+		"overlap": {header(2, 0).put("a", uint32(1), uint64(16), uint32(0), uint64(0), "b", uint32(0), uint32(0), uint64(32)).
+			pad(32).put(make([]byte, 128)).Bytes(), status.Corrupt, []string{`"b"`, "overlaps"}},
+		"reversed": {header(2, 0).put("a", uint32(0), uint32(0), uint64(32), "b", uint32(0), uint32(0), uint64(0)).
+			pad(32).put(make([]byte, 128)).Bytes(), status.Corrupt, []string{`"a"`, "hole"}},
+		"too long": {one(80, "a", uint32(1), uint64(21), uint32(0), uint64(0)), status.Corrupt, []string{`"a"`, "84 bytes", "beyond the end"}},
+		"huge":     {one(80, "a", uint32(1), uint64(1)<<59, uint32(0), uint64(0)), status.Corrupt, []string{`"a"`, "beyond the end"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, err := parse(c.file)
+			requireError(t, err, c.code, c.words...)
+		})
+	}
+	_, err := parse(two(1, array(maxNesting-1)...))
+	require.NoError(t, err, "as deep as is allowed")
+}
+
+func TestAFileThatShrinks(t *testing.T) {
+	b := two(0)
+	_, err := Parse(bytes.NewReader(b[:60]), int64(len(b)))
+	requireError(t, err, status.IO, "at byte 60", "shorter")
+}
+
+// Whatever a file says, its header costs little time and less than 100 MB. All
+// that was ever allocated is counted, not only what was held at one time.
+func TestHostileFilesCostLittle(t *testing.T) {
+	strs := func(n int) []byte {
+		return header(0, 1).put("k", kindArray, kindString, uint64(n), make([]byte, 8*n)).Bytes()
+	}
+	tensors := header(tensorfile.MaxTensors, 0)
+	for i := range tensorfile.MaxTensors {
+		tensors.put(fmt.Sprintf("%032d", i), uint32(4), []uint64{1, 1, 1, 0}, uint32(0), uint64(0))
+	}
+	keys := header(0, tensorfile.MaxMetadataKeys)
+	for i := range tensorfile.MaxMetadataKeys {
+		keys.put(fmt.Sprintf("%032d", i), kindString, strings.Repeat("x", 400))
+	}
+	arrays := header(0, 1).put("k", kindArray, kindArray, uint64(3_000_000))
+	arrays.Write(bytes.Repeat((&file{}).put(kindU8, uint64(0)).Bytes(), 3_000_000))
+	for name, c := range map[string]struct {
+		file []byte
+		size int64 // what the file claims to be
+		code status.Code
+	}{
+		"empty strings":              {strs(5_000_000), 0, status.OK},
+		"empty arrays":               {arrays.Bytes(), 0, status.OK},
+		"strings beyond the limit":   {strs(8_000_000), 0, status.Unsupported},
+		"tensors":                    {tensors.Bytes(), 0, status.OK},
+		"keys":                       {keys.Bytes(), 0, status.OK},
+		"a file of 2^62, all zero":   {header(1<<50, 1<<50).Bytes(), 1 << 62, status.Unsupported},
+		"a string in a file of 2^62": {header(0, 1).put("k", kindString, uint64(1)<<61).Bytes(), 1 << 62, status.Unsupported},
+		"an array in a file of 2^62": {header(0, 1).put("k", kindArray, kindF64, uint64(1)<<58).Bytes(), 1 << 62, status.Unsupported},
+	} {
+		t.Run(name, func(t *testing.T) {
+			size := max(c.size, int64(len(c.file)))
+			var before, after runtime.MemStats
+			runtime.ReadMemStats(&before)
+			begin := time.Now()
+			table, err := Parse(zeroAfter(c.file), size)
+			took := time.Since(begin)
+			runtime.ReadMemStats(&after)
+			require.Equal(t, c.code, status.Of(err), "%v", err)
+			checkResult(t, table, err, size)
+			allocated := float64(after.TotalAlloc-before.TotalAlloc) / 1e6
+			t.Logf("%.0f MB, %v", allocated, took)
+			require.Less(t, allocated, 100.0)
+			// Shared machines and the race detector need slack: it is 0.2 s at most.
+			require.Less(t, took, 10*time.Second)
+		})
+	}
+}
+
+// zeroAfter reads as a file's beginning, followed by zeros without end.
+type zeroAfter []byte
+
+func (z zeroAfter) ReadAt(p []byte, offset int64) (int, error) {
+	clear(p)
+	if offset < int64(len(z)) {
+		copy(p, z[offset:])
+	}
+	return len(p), nil
+}
+
+func realFile(tb testing.TB) []byte {
+	tb.Helper()
+	folder := os.Getenv("QTSACCEL_SHARED_DATA")
+	if folder == "" {
+		tb.Skip("QTSACCEL_SHARED_DATA is not set: no real model to read")
+	}
+	b, err := os.ReadFile(filepath.Join(folder, "stories260k", "stories260K_f32.gguf"))
+	require.NoError(tb, err)
+	return b
+}
+
+func TestRealModelAndItsTruncations(t *testing.T) {
+	b := realFile(t)
+	table, err := parse(b)
+	require.NoError(t, err)
+	require.Len(t, table.Entries, 47)
+	require.Equal(t, "llama", table.Metadata["general.architecture"].String())
+	require.Equal(t, "512", table.Metadata["llama.context_length"].String())
+	require.Equal(t, "1e-05", table.Metadata["llama.attention.layer_norm_rms_epsilon"].String())
+	var tokens []string
+	require.NoError(t, json.Unmarshal([]byte(table.Metadata["tokenizer.ggml.tokens"].String()), &tokens))
+	require.Len(t, tokens, 512)
+	require.Equal(t, []string{"<unk>", "<s>", "</s>", "<0x00>"}, tokens[:4])
+
+	data := int(table.Entries[0].Offset)
+	for n := 0; n < len(b); n++ {
+		if n > data {
+			n += 9973
+		}
+		_, err := parse(b[:min(n, len(b)-1)])
+		requireError(t, err, status.Corrupt)
+	}
+}
+
+func BenchmarkParse(b *testing.B) {
+	f := realFile(b)
+	for b.Loop() {
+		if _, err := parse(f); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+func FuzzParse(f *testing.F) {
+	f.Add(two(0))
+	f.Add(two(3, alignmentKey, kindU32, uint32(32), "s", kindString, "text", "l", kindArray, kindString, uint64(2), "x", "yz"))
+	f.Add(one(80, "a", uint32(4), []uint64{0, 1, 2, 3}, uint32(39), uint64(0)))
+	f.Fuzz(func(t *testing.T, b []byte) {
+		table, err := parse(b)
+		checkResult(t, table, err, int64(len(b)))
+	})
+}
