@@ -6,6 +6,7 @@ package graph
 import (
 	"fmt"
 	"math"
+	"strings"
 	"sync"
 	"sync/atomic"
 
@@ -348,21 +349,18 @@ func (g *Graph) atDims(err error, v *view) error {
 
 // describe lists an operator's inputs for a message.
 func (g *Graph) describe(in []ops.Ref) string {
-	text := " ("
+	texts := make([]string, len(in))
 	for i, r := range in {
-		if i > 0 {
-			text += ", "
-		}
 		if r < 0 || int(r) >= len(g.data.tensors) {
-			text += "none"
+			texts[i] = "none"
 			continue
 		}
-		text += g.high.types[r].String()
+		texts[i] = g.high.types[r].String()
 		if name := g.data.tensors[r].name; name != "" {
-			text += fmt.Sprintf(" %q", name)
+			texts[i] += fmt.Sprintf(" %q", name)
 		}
 	}
-	return text + ")"
+	return " (" + strings.Join(texts, ", ") + ")"
 }
 
 func copyAttrs(values []ops.AttrValue) []ops.AttrValue {

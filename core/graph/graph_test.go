@@ -1,6 +1,7 @@
 package graph
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -234,14 +235,7 @@ func TestDecomposition(t *testing.T) {
 	y := must(t, g, "swiglu", []ops.Ref{gate, up})
 	require.NoError(t, g.Output("y", y))
 	only := func(allowed ...string) func(*ops.Call) bool {
-		return func(c *ops.Call) bool {
-			for _, a := range allowed {
-				if c.Op.Name == a {
-					return true
-				}
-			}
-			return false
-		}
+		return func(c *ops.Call) bool { return slices.Contains(allowed, c.Op.Name) }
 	}
 	p, err := g.Bind(nil, only("silu", "mul"))
 	require.NoError(t, err)

@@ -155,10 +155,16 @@ type AttrArg struct {
 	Value AttrValue
 }
 
-// IntAttr, RealAttr, TextAttr and IntsAttr make attributes.
-func IntAttr(name string, v int64) AttrArg    { return AttrArg{name, AttrValue{Type: Int, Int: v}} }
+// IntAttr makes an attribute of a whole number.
+func IntAttr(name string, v int64) AttrArg { return AttrArg{name, AttrValue{Type: Int, Int: v}} }
+
+// RealAttr makes an attribute of a real number.
 func RealAttr(name string, v float64) AttrArg { return AttrArg{name, AttrValue{Type: Real, Real: v}} }
-func TextAttr(name, v string) AttrArg         { return AttrArg{name, AttrValue{Type: Text, Text: v}} }
+
+// TextAttr makes an attribute of a word.
+func TextAttr(name, v string) AttrArg { return AttrArg{name, AttrValue{Type: Text, Text: v}} }
+
+// IntsAttr makes an attribute of a list of whole numbers.
 func IntsAttr(name string, v ...int64) AttrArg {
 	return AttrArg{name, AttrValue{Type: Ints, Ints: v}}
 }
@@ -175,12 +181,18 @@ type Call struct {
 // Has says whether input i was given.
 func (c *Call) Has(i int) bool { return i < len(c.In) && c.In[i].DType != 0 }
 
-// Int, Real, Text and Ints give an attribute's value. The name must be one of
-// the operator's: asking for another is a mistake in the table, found by the
-// test that runs every entry.
-func (c *Call) Int(name string) int64    { return c.attr(name).Int }
+// Int gives the value of an int attribute. The name must be one of the
+// operator's: asking for another is a mistake in the table, found by the test
+// that runs every entry.
+func (c *Call) Int(name string) int64 { return c.attr(name).Int }
+
+// Real gives the value of a float attribute, as Int does.
 func (c *Call) Real(name string) float64 { return c.attr(name).Real }
-func (c *Call) Text(name string) string  { return c.attr(name).Text }
+
+// Text gives the value of a string attribute, as Int does.
+func (c *Call) Text(name string) string { return c.attr(name).Text }
+
+// Ints gives the values of an ints attribute, as Int does.
 func (c *Call) Ints(name string) []int64 { return c.attr(name).Ints }
 
 func (c *Call) attr(name string) AttrValue {

@@ -101,8 +101,10 @@ func (p *Plan) Release() {
 	p.session.Release()
 }
 
-// InputIndex finds an input's index by name, OutputIndex an output's.
-func (p *Plan) InputIndex(name string) (int, error)  { return p.graph.InputIndex(name) }
+// InputIndex finds an input's index by name.
+func (p *Plan) InputIndex(name string) (int, error) { return p.graph.InputIndex(name) }
+
+// OutputIndex finds an output's index by name.
 func (p *Plan) OutputIndex(name string) (int, error) { return p.graph.OutputIndex(name) }
 
 // Prepare builds what a run with these values of the dynamic dimensions needs.

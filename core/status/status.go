@@ -86,8 +86,7 @@ func Of(err error) Code {
 	if err == nil {
 		return OK
 	}
-	var e *Error
-	if errors.As(err, &e) {
+	if e, ok := errors.AsType[*Error](err); ok {
 		return e.Code
 	}
 	return Internal
