@@ -39,6 +39,23 @@ func conv2d() []Case {
 		Case{In: []Operand{x(1, 1, 2, 2), weight(f32, 1, 1, 4, 4)}, Attrs: a(ints("padding", 3))})
 }
 
+func convTranspose1d() []Case {
+	var cases []Case
+	for _, d := range floats {
+		cases = append(cases,
+			Case{In: []Operand{x(1, 1, 1), weight(d, 1, 1, 1)}},
+			Case{In: []Operand{x(1, 3, 33), weight(d, 3, 5, 4), weight(f32, 5)}, Attrs: a(integer("stride", 2))},
+			Case{In: []Operand{x(2, 4, 31), weight(d, 4, 3, 10)}, Attrs: a(integer("stride", 5), ints("padding", 2, 3))},
+		)
+	}
+	return append(cases,
+		Case{In: []Operand{x(1, 4, 9), weight(f32, 4, 3, 3), x(6)}, Attrs: a(integer("groups", 2), integer("stride", 3), ints("padding", 1), integer("output_padding", 2))},
+		Case{In: []Operand{x(1, 2, 7), weight(f32, 2, 2, 3)}, Attrs: a(integer("dilation", 3), ints("padding", 0, 4))},
+		Case{In: []Operand{x(1, 64, 3), weight(f32, 64, 1, 64)}, Attrs: a(integer("stride", 16))},
+		Case{In: []Operand{x(1, 3, 5), weight(f32, 3, 2, 1)}, Attrs: a(integer("stride", 3))},
+		Case{In: []Operand{x(1, 8, 5), weight(f32, 8, 1, 4)}, Attrs: a(integer("groups", 8), integer("stride", 2), ints("padding", 1))})
+}
+
 func upsample() []Case {
 	return []Case{
 		{In: []Operand{x(1, 1, 1, 1)}},

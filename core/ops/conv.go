@@ -71,10 +71,10 @@ type Window struct {
 	Before, After            int64 // zeros put before and after the axis
 }
 
-// Windows gives the window of each spatial axis of a conv1d, conv2d or pool. It
-// is right once Infer has run.
+// Windows gives the window of each spatial axis of a conv1d, conv2d or
+// conv_transpose1d. It is right once Infer has run.
 func Windows(c *Call) []Window {
-	if c.Op.Name == "conv1d" {
+	if len(c.In[0].Shape) == 3 {
 		padding := c.Ints("padding")
 		return []Window{{
 			Kernel: c.In[1].Shape[2], Stride: c.Int("stride"), Dilation: c.Int("dilation"),
