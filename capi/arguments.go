@@ -1,0 +1,165 @@
+package main
+
+// #include <stdlib.h>
+// #include "const_types.h"
+import "C"
+
+import (
+	"unicode/utf8"
+	"unsafe"
+
+	"qtsaccel/core/status"
+	"qtsaccel/core/tensor"
+)
+
+// maxCount bounds the lengths of arrays that a host passes; a greater one is a
+// mistake, and what lies there would not be the host's.
+const maxCount = 1 << 20
+
+// text reads a string that must be given.
+func text(p *C.const_char, parameter string) (string, error) {
+	if p == nil {
+		return "", status.Errorf(status.InvalidArgument, "%s is null", parameter)
+	}
+	s := C.GoString(p)
+	if !utf8.ValidString(s) {
+		return "", status.Errorf(status.InvalidArgument, "%s is not valid UTF-8: %q", parameter, s)
+	}
+	return s, nil
+}
+
+// optionalText reads a string that may be null, "" then.
+func optionalText(p *C.const_char, parameter string) (string, error) {
+	if p == nil {
+		return "", nil
+	}
+	return text(p, parameter)
+}
+
+// list gives n elements of the host's memory, without a copy.
+func list[To, From any](p *From, n C.size_t, parameter string) ([]To, error) {
+	if n == 0 {
+		return nil, nil
+	}
+	if p == nil {
+		return nil, status.Errorf(status.InvalidArgument, "%s is null, but has %d elements", parameter, uint64(n))
+	}
+	if n > maxCount {
+		return nil, status.Errorf(status.InvalidArgument, "%s has %d elements, more than %d are never right", parameter, uint64(n), maxCount)
+	}
+	return unsafe.Slice((*To)(unsafe.Pointer(p)), int(n)), nil
+}
+
+// bytes gives n bytes of the host's memory, without a copy.
+func bytes(p unsafe.Pointer, n C.size_t, parameter string) ([]byte, error) {
+	if n == 0 {
+		return nil, nil
+	}
+	if p == nil {
+		return nil, status.Errorf(status.InvalidArgument, "%s is null, but has %d bytes", parameter, uint64(n))
+	}
+	if n > maxBytes {
+		return nil, status.Errorf(status.InvalidArgument, "%s has %d bytes, more than any memory", parameter, uint64(n))
+	}
+	return unsafe.Slice((*byte)(p), int(n)), nil
+}
+
+// maxBytes is what half of the address space has, as processors know it today.
+const maxBytes = 1 << 47
+
+// tensorType reads an element type and a shape; core checks the rest of it.
+func tensorType(dtype C.qtsa_dtype, shape *C.const_int64_t, rank C.int32_t) (tensor.Type, error) {
+	if rank < 0 || rank > tensor.MaxRank {
+		return tensor.Type{}, status.Errorf(status.InvalidArgument, "rank is %d, want 0 to %d dimensions", int32(rank), tensor.MaxRank)
+	}
+	dims, err := list[int64](shape, C.size_t(rank), "shape")
+	if err != nil {
+		return tensor.Type{}, err
+	}
+	// A copy, since the host's array is not ours to keep.
+	return tensor.Type{DType: tensor.DType(dtype), Shape: append(tensor.Shape(nil), dims...)}, nil
+}
+
+// fillInfo writes what a tensor is.
+func fillInfo(out *C.qtsa_tensor_info, t tensor.Type, bytes int64) {
+	info := C.qtsa_tensor_info{dtype: C.qtsa_dtype(t.DType), rank: C.int32_t(len(t.Shape)), bytes: C.uint64_t(bytes)}
+	for i, d := range t.Shape {
+		info.shape[i] = C.int64_t(d)
+	}
+	*out = info
+}
+
+// fill answers a _copy function.
+func fill(s string, buffer *C.char, capacity C.size_t, outSize *C.size_t) error {
+	need := C.size_t(len(s) + 1)
+	*outSize = need
+	switch {
+	case buffer == nil && capacity == 0:
+		return nil
+	case buffer == nil:
+		return status.Errorf(status.InvalidArgument, "buffer is null, but its capacity is %d", uint64(capacity))
+	case capacity < need:
+		return status.Errorf(status.InvalidArgument, "the buffer has %d bytes, %d are needed", uint64(capacity), uint64(need))
+	}
+	to := unsafe.Slice((*byte)(unsafe.Pointer(buffer)), int(need))
+	copy(to, s)
+	to[need-1] = 0
+	return nil
+}
+
+// An optionsStruct is a struct of the header that begins with struct_size.
+type optionsStruct interface {
+	C.qtsa_backend_options | C.qtsa_weights_options | C.qtsa_plan_options | C.qtsa_run_options
+}
+
+// readOptions copies as much of an options struct as the host knows; the rest,
+// and all of it where the host gives none, is zero, which is every default.
+func readOptions[T optionsStruct](p *T, first uintptr) (T, error) {
+	var o T
+	if p == nil {
+		return o, nil
+	}
+	size := *(*C.size_t)(unsafe.Pointer(p))
+	if err := checkStructSize[T](size, first); err != nil {
+		return o, err
+	}
+	copy(unsafe.Slice((*byte)(unsafe.Pointer(&o)), unsafe.Sizeof(o)), unsafe.Slice((*byte)(unsafe.Pointer(p)), int(size)))
+	return o, nil
+}
+
+// initOptions sets the size bytes of the struct that the host knows.
+func initOptions[T optionsStruct](p *T, size C.size_t, first uintptr) C.qtsa_status {
+	return guard(func() error {
+		if p == nil {
+			return status.Errorf(status.InvalidArgument, "options is null")
+		}
+		if err := checkStructSize[T](size, first); err != nil {
+			return err
+		}
+		clear(unsafe.Slice((*byte)(unsafe.Pointer(p)), int(size)))
+		*(*C.size_t)(unsafe.Pointer(p)) = size
+		return nil
+	})
+}
+
+// checkStructSize finds a struct that was never initialised, and one of a newer
+// header: what stands at its end may be asked for, and could not be given. first
+// is the struct's size in the version that it came with.
+func checkStructSize[T optionsStruct](size C.size_t, first uintptr) error {
+	var o T
+	switch known := unsafe.Sizeof(o); {
+	case uintptr(size) < first:
+		return status.Errorf(status.InvalidArgument, "struct_size is %d, this struct has at least %d bytes: was it initialised?", uint64(size), first)
+	case uintptr(size) > known:
+		return status.Errorf(status.VersionMismatch, "struct_size is %d, this library knows a struct of %d bytes: the header is newer, or the struct was not initialised", uint64(size), known)
+	}
+	return nil
+}
+
+// checkReserved keeps fields free for later versions.
+func checkReserved(v C.int32_t) error {
+	if v != 0 {
+		return status.Errorf(status.InvalidArgument, "reserved is %d, it must be 0", int32(v))
+	}
+	return nil
+}

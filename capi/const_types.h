@@ -1,0 +1,21 @@
+/* Made by capi/gen from include/qtsaccel.h; do not edit. */
+/* clang-format off */
+
+/* cgo has no const; these names carry it into the declarations of Go exports. */
+#ifndef QTSACCEL_CAPI_CONST_TYPES_H
+#define QTSACCEL_CAPI_CONST_TYPES_H
+
+#include "qtsaccel.h"
+
+typedef const char const_char;
+typedef const int64_t const_int64_t;
+typedef const qtsa_attr const_attr;
+typedef const qtsa_backend_options const_backend_options;
+typedef const qtsa_input const_input;
+typedef const qtsa_output const_output;
+typedef const qtsa_plan_options const_plan_options;
+typedef const qtsa_run_options const_run_options;
+typedef const qtsa_tensor const_tensor;
+typedef const qtsa_weights_options const_weights_options;
+
+#endif

@@ -1,0 +1,65 @@
+#include "entry.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+int capi_forked;
+
+/* A thread's last error; it stays with its thread and grows. */
+struct message {
+    size_t capacity; /* of text */
+    char text[];
+};
+
+static const char in_child[] = "the library cannot be used in a child made by fork() without exec()";
+
+static pthread_key_t message_key;
+static int message_key_made;
+
+static void in_forked_child(void) { capi_forked = 1; }
+
+__attribute__((constructor)) static void prepare(void) {
+    message_key_made = pthread_key_create(&message_key, free) == 0;
+    pthread_atfork(NULL, NULL, in_forked_child);
+}
+
+void capi_set_error(const char *text, size_t n) {
+    if (!message_key_made)
+        return;
+    struct message *m = pthread_getspecific(message_key);
+    if (!m || m->capacity <= n) {
+        size_t capacity = n < 255 ? 256 : n + 1;
+        struct message *larger = realloc(m, sizeof *larger + capacity);
+        if (larger) {
+            larger->capacity = capacity;
+            pthread_setspecific(message_key, larger);
+            m = larger;
+        } else if (m) {
+            n = m->capacity - 1; /* what fits says more than nothing */
+        } else {
+            return;
+        }
+    }
+    memcpy(m->text, text, n);
+    m->text[n] = 0;
+}
+
+qtsa_status capi_refuse_null(const char *parameter) {
+    char text[64];
+    int n = snprintf(text, sizeof text, "%s is null", parameter);
+    capi_set_error(text, n < (int)sizeof text ? (size_t)n : sizeof text - 1);
+    return QTSA_ERR_INVALID_ARGUMENT;
+}
+
+const char *qtsa_last_error(void) {
+    if (capi_forked)
+        return in_child;
+    const struct message *m = message_key_made ? pthread_getspecific(message_key) : NULL;
+    return m ? m->text : "";
+}
+
+int32_t qtsa_version(void) {
+    return QTSA_VERSION_MAJOR * 10000 + QTSA_VERSION_MINOR * 100 + QTSA_VERSION_PATCH;
+}

@@ -1,0 +1,73 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+const headerFile = "../../include/qtsaccel.h"
+
+// What is committed is what the generator makes of the header as it is.
+func TestCommittedFilesAreFresh(t *testing.T) {
+	files, err := generate(headerFile)
+	require.NoError(t, err)
+	for name, want := range files {
+		got, err := os.ReadFile(filepath.Join("..", name))
+		require.NoError(t, err)
+		require.Equal(t, string(want), string(got), "%s: run `go generate ./capi`", name)
+	}
+}
+
+func TestParse(t *testing.T) {
+	h, err := parse(`
+#define QTSA_API __attribute__((visibility("default")))
+/* A handle; QTSA_API in a comment is no function. */
+typedef struct qtsa_box_s *qtsa_box;
+enum { QTSA_A = 1, /* one */ QTSA_B = -2 };
+QTSA_API const char *qtsa_words(void);
+QTSA_API qtsa_status qtsa_box_open(const char *path, qtsa_box other,
+                                   qtsa_box *out_box, size_t *out_n);
+`)
+	require.NoError(t, err)
+	require.Equal(t, map[string]bool{"qtsa_box": true}, h.handles)
+	require.Equal(t, []enumerator{{"QTSA_A", 1}, {"QTSA_B", -2}}, h.enumerated)
+	require.Equal(t, []function{
+		{result: "const char *", name: "qtsa_words"},
+		{result: "qtsa_status", name: "qtsa_box_open", params: []param{
+			{"const char *", "path"}, {"qtsa_box", "other"}, {"qtsa_box *", "out_box"}, {"size_t *", "out_n"},
+		}},
+	}, h.functions)
+}
+
+func TestParseRefusesWhatItDoesNotUnderstand(t *testing.T) {
+	for says, text := range map[string]string{
+		"stands 2 times, but 1 functions": "QTSA_API int qtsa_a(int x);\nQTSA_API int qtsa_b = 3;",
+		"has no name":                     "QTSA_API qtsa_status qtsa_a(int);",
+		"is no pointer":                   "QTSA_API qtsa_status qtsa_a(int out_x);",
+		"behind an out parameter":         "QTSA_API qtsa_status qtsa_a(int *out_x, int y);",
+		"gives no status":                 "QTSA_API int qtsa_a(int *out_x);",
+		"points to a handle":              "typedef struct qtsa_h_s *qtsa_h;\nQTSA_API qtsa_status qtsa_a(qtsa_h *h);",
+		"has not the form NAME = number":  "enum { QTSA_A };\nQTSA_API int qtsa_a(void);",
+	} {
+		_, err := parse(text)
+		require.ErrorContains(t, err, says)
+	}
+}
+
+func TestNameTablesRefuseDisagreement(t *testing.T) {
+	text, err := os.ReadFile(headerFile)
+	require.NoError(t, err)
+	good, err := parse(string(text))
+	require.NoError(t, err)
+	for says, change := range map[string]func(e []enumerator) []enumerator{
+		"core calls":           func(e []enumerator) []enumerator { e[1].value = -3; return e },
+		"is not in the header": func(e []enumerator) []enumerator { return append(e[:1], e[2:]...) },
+	} {
+		bad := &header{enumerated: change(append([]enumerator(nil), good.enumerated...))}
+		_, err := nameTables(bad)
+		require.ErrorContains(t, err, says)
+	}
+}

@@ -1,0 +1,60 @@
+// Gen reads include/qtsaccel.h and writes what lies between it and Go:
+//
+//	trampolines.c   the functions of the header, each calling its Go export
+//	const_types.h   names for const types, since cgo has no const of its own
+//	names.c         qtsa_status_name and qtsa_dtype_name, from core's own names
+//
+// Run it with `go generate ./capi`. The results are committed, and a test holds
+// them against a fresh run.
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+)
+
+func main() {
+	if len(os.Args) != 3 {
+		fmt.Fprintln(os.Stderr, "usage: gen HEADER FOLDER")
+		os.Exit(2)
+	}
+	if err := write(os.Args[1], os.Args[2]); err != nil {
+		fmt.Fprintln(os.Stderr, "gen:", err)
+		os.Exit(1)
+	}
+}
+
+func write(header, folder string) error {
+	files, err := generate(header)
+	if err != nil {
+		return err
+	}
+	for name, text := range files {
+		if err := os.WriteFile(filepath.Join(folder, name), text, 0o644); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// generate gives the files by name.
+func generate(header string) (map[string][]byte, error) {
+	text, err := os.ReadFile(header)
+	if err != nil {
+		return nil, err
+	}
+	h, err := parse(string(text))
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", header, err)
+	}
+	names, err := nameTables(h)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", header, err)
+	}
+	return map[string][]byte{
+		"trampolines.c": trampolines(h),
+		"const_types.h": constTypes(h),
+		"names.c":       names,
+	}, nil
+}

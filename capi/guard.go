@@ -1,0 +1,115 @@
+// Package main is the C API: behind each function of include/qtsaccel.h stands
+// one Go export, named go_ and the function's name. An export looks handles up,
+// checks pointers and sizes, and calls core; it decides nothing. There is one
+// file per section of the header.
+//
+// The public functions themselves are C (trampolines.c), made from the header by
+// the generator in gen.
+package main
+
+//go:generate go run ./gen ../include/qtsaccel.h .
+
+// #cgo CFLAGS: -I${SRCDIR}/../include -Wall -Wextra
+// #include "entry.h"
+import "C"
+
+import (
+	"fmt"
+	"runtime"
+	"strings"
+	"unsafe"
+
+	"qtsaccel/core/graph"
+	"qtsaccel/core/handle"
+	"qtsaccel/core/session"
+	"qtsaccel/core/status"
+	"qtsaccel/core/weights"
+)
+
+// The objects that the host has handles of.
+var (
+	handles     = handle.NewTable()
+	backends    = handle.NewSpace[*session.Backend](handles, handle.Backend)
+	weightsSets = handle.NewSpace[*weights.Weights](handles, handle.Weights)
+	graphs      = handle.NewSpace[*graph.Graph](handles, handle.Graph)
+	sessions    = handle.NewSpace[*session.Session](handles, handle.Session)
+	plans       = handle.NewSpace[*session.Plan](handles, handle.Plan)
+)
+
+// A c-shared library has no main of its own; the linker wants one.
+func main() {}
+
+// guard runs the body of every export. It gives the status of its error, keeps
+// the words for qtsa_last_error, and turns a panic into an INTERNAL. body does not
+// escape, so that a call that succeeds allocates nothing.
+func guard(body func() error) (code C.qtsa_status) {
+	defer func() {
+		if p := recover(); p != nil {
+			code = fail(status.Errorf(status.Internal, "panic at %s: %v", panicSite(), p))
+		}
+	}()
+	if err := body(); err != nil {
+		return fail(err)
+	}
+	return C.QTSA_OK
+}
+
+// fail keeps an error's words for the calling thread, and gives its code.
+func fail(err error) C.qtsa_status {
+	// As C sees it, a text ends at its first zero byte, and it is UTF-8.
+	words := strings.ToValidUTF8(strings.ReplaceAll(err.Error(), "\x00", `\0`), "\uFFFD")
+	C.capi_set_error((*C.char)(unsafe.Pointer(unsafe.StringData(words))), C.size_t(len(words)))
+	return C.qtsa_status(status.Of(err))
+}
+
+// panicSite finds the line that panicked: the first below the runtime's own.
+func panicSite() string {
+	var pcs [32]uintptr
+	frames := runtime.CallersFrames(pcs[:runtime.Callers(1, pcs[:])])
+	panicked := false
+	for {
+		f, more := frames.Next()
+		ours := !strings.HasPrefix(f.Function, "runtime.")
+		if panicked && ours {
+			return fmt.Sprintf("%s:%d", f.File[strings.LastIndexByte(f.File, '/')+1:], f.Line)
+		}
+		panicked = panicked || !ours && strings.Contains(f.Function, "panic")
+		if !more {
+			return "a place unknown"
+		}
+	}
+}
+
+// use looks a handle up and keeps its object alive while body uses it.
+func use[T handle.Object](space handle.Space[T], h C.uintptr_t, body func(T) error) error {
+	ref, err := space.Acquire(handle.Handle(h))
+	if err != nil {
+		return err
+	}
+	defer ref.Release()
+	return body(ref.Object)
+}
+
+// with runs the body of an export that works on the object of a handle.
+func with[T handle.Object](space handle.Space[T], h C.uintptr_t, body func(T) error) C.qtsa_status {
+	return guard(func() error { return use(space, h, body) })
+}
+
+// give puts a new object's handle into out, or lets the object go.
+func give[T handle.Object](space handle.Space[T], object T, out *C.uintptr_t) error {
+	h, err := space.Add(object)
+	if err != nil {
+		object.Release()
+		return err
+	}
+	*out = C.uintptr_t(h)
+	return nil
+}
+
+// free gives a handle back; null is fine.
+func free[T handle.Object](space handle.Space[T], h C.uintptr_t) C.qtsa_status {
+	if h == 0 {
+		return C.QTSA_OK
+	}
+	return guard(func() error { return space.Free(handle.Handle(h)) })
+}

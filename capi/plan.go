@@ -1,0 +1,142 @@
+package main
+
+// #include "const_types.h"
+import "C"
+
+import (
+	"unsafe"
+
+	"qtsaccel/core/backend"
+	"qtsaccel/core/graph"
+	"qtsaccel/core/session"
+)
+
+// The sizes of the options structs in version 0.1.
+const (
+	firstPlanOptions = 16
+	firstRunOptions  = 40
+)
+
+// A run's arrays are looked at where the host has them; a layout that differs
+// does not compile.
+var _ = [1]struct{}{}[(unsafe.Sizeof(C.qtsa_input{})^unsafe.Sizeof(backend.Buffer{}))|
+	(unsafe.Sizeof(C.qtsa_output{})^unsafe.Sizeof(backend.Buffer{}))|
+	(unsafe.Offsetof(C.qtsa_input{}.data)^unsafe.Offsetof(backend.Buffer{}.Data))|
+	(unsafe.Offsetof(C.qtsa_output{}.data)^unsafe.Offsetof(backend.Buffer{}.Data))|
+	(unsafe.Sizeof(C.qtsa_timing{})^unsafe.Sizeof(backend.Timing{}))|
+	(unsafe.Offsetof(C.qtsa_timing{}.upload_ns)^unsafe.Offsetof(backend.Timing{}.Upload))|
+	(unsafe.Offsetof(C.qtsa_timing{}.compute_ns)^unsafe.Offsetof(backend.Timing{}.Compute))]
+
+//export go_qtsa_plan_options_init
+func go_qtsa_plan_options_init(options *C.qtsa_plan_options, structSize C.size_t) C.qtsa_status {
+	return initOptions(options, structSize, firstPlanOptions)
+}
+
+//export go_qtsa_plan_create
+func go_qtsa_plan_create(onSession, ofGraph C.uintptr_t, options *C.const_plan_options, outPlan *C.uintptr_t) C.qtsa_status {
+	return with(sessions, onSession, func(s *session.Session) error {
+		return use(graphs, ofGraph, func(g *graph.Graph) error {
+			o, err := readOptions(options, firstPlanOptions)
+			if err != nil {
+				return err
+			}
+			if err := checkReserved(o.reserved); err != nil {
+				return err
+			}
+			p, err := session.NewPlan(s, g, session.Options{MaxInstances: int(o.max_instances)})
+			if err != nil {
+				return err
+			}
+			return give(plans, p, outPlan)
+		})
+	})
+}
+
+//export go_qtsa_plan_free
+func go_qtsa_plan_free(plan C.uintptr_t) C.qtsa_status { return free(plans, plan) }
+
+//export go_qtsa_plan_input_index
+func go_qtsa_plan_input_index(plan C.uintptr_t, name *C.const_char, outIndex *C.size_t) C.qtsa_status {
+	return portIndex(plan, (*session.Plan).InputIndex, name, outIndex)
+}
+
+//export go_qtsa_plan_output_index
+func go_qtsa_plan_output_index(plan C.uintptr_t, name *C.const_char, outIndex *C.size_t) C.qtsa_status {
+	return portIndex(plan, (*session.Plan).OutputIndex, name, outIndex)
+}
+
+func portIndex(plan C.uintptr_t, find func(*session.Plan, string) (int, error), name *C.const_char, outIndex *C.size_t) C.qtsa_status {
+	return with(plans, plan, func(p *session.Plan) error {
+		n, err := text(name, "name")
+		if err != nil {
+			return err
+		}
+		i, err := find(p, n)
+		if err != nil {
+			return err
+		}
+		*outIndex = C.size_t(i)
+		return nil
+	})
+}
+
+//export go_qtsa_plan_prepare
+func go_qtsa_plan_prepare(plan C.uintptr_t, dims *C.const_int64_t, nDims C.size_t) C.qtsa_status {
+	return with(plans, plan, func(p *session.Plan) error {
+		values, err := list[int64](dims, nDims, "dims")
+		if err != nil {
+			return err
+		}
+		return p.Prepare(values)
+	})
+}
+
+//export go_qtsa_run_options_init
+func go_qtsa_run_options_init(options *C.qtsa_run_options, structSize C.size_t) C.qtsa_status {
+	return initOptions(options, structSize, firstRunOptions)
+}
+
+//export go_qtsa_plan_run
+func go_qtsa_plan_run(plan C.uintptr_t, inputs *C.const_input, nInputs C.size_t, outputs *C.const_output, nOutputs C.size_t, options *C.const_run_options) C.qtsa_status {
+	return with(plans, plan, func(p *session.Plan) error {
+		in, err := list[backend.Buffer](inputs, nInputs, "inputs")
+		if err != nil {
+			return err
+		}
+		out, err := list[backend.Buffer](outputs, nOutputs, "outputs")
+		if err != nil {
+			return err
+		}
+		o, err := readOptions(options, firstRunOptions)
+		if err != nil {
+			return err
+		}
+		if err := checkReserved(o.reserved); err != nil {
+			return err
+		}
+		dims, err := list[int64](o.dims, o.n_dims, "dims")
+		if err != nil {
+			return err
+		}
+		return p.Run(in, out, session.RunOptions{
+			Dims:    dims,
+			Threads: int(o.threads),
+			Timing:  (*backend.Timing)(unsafe.Pointer(o.timing)),
+		})
+	})
+}
+
+//export go_qtsa_plan_placement_copy
+func go_qtsa_plan_placement_copy(plan C.uintptr_t, format C.int32_t, buffer *C.char, capacity C.size_t, outSize *C.size_t) C.qtsa_status {
+	return with(plans, plan, func(p *session.Plan) error {
+		f := session.Format(format)
+		if err := f.Check(); err != nil {
+			return err
+		}
+		placement, err := p.Placement(f)
+		if err != nil {
+			return err
+		}
+		return fill(placement, buffer, capacity, outSize)
+	})
+}

@@ -1,0 +1,159 @@
+/*
+ * In a child made by fork() every function that gives a status gives FORKED at
+ * once, whatever its arguments; the parent goes on, and a child that calls exec()
+ * uses the library as any other process.
+ *
+ * usage: fork   (it starts itself again with an argument)
+ */
+#define _POSIX_C_SOURCE 200809L
+
+#include <pthread.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "model.h"
+
+static model m;
+
+#define FORKED(call) REFUSED(QTSA_ERR_FORKED, call, "fork()")
+
+static void every_function(void) {
+    const int64_t shape[] = {2, 4};
+    char text[64];
+    float y[2][3];
+    size_t n = 7;
+    int64_t dim = 7;
+    qtsa_tensor t = 7;
+    qtsa_tensor_info info = {QTSA_DTYPE_F32, 1, {1, 0, 0, 0}, 4};
+    qtsa_backend backend = m.backend;
+    qtsa_weights weights = m.weights;
+    qtsa_graph graph = m.graph;
+    qtsa_session session = m.session;
+    qtsa_plan plan = m.plan;
+    qtsa_backend_options backend_options;
+    qtsa_weights_options weights_options;
+    qtsa_plan_options plan_options;
+    qtsa_run_options run_options;
+
+    FORKED(qtsa_set_log_callback(NULL, NULL));
+    FORKED(qtsa_tensor_bytes(QTSA_DTYPE_F32, shape, 2, &n));
+    CHECK(n == 0);
+    FORKED(qtsa_backend_options_init(&backend_options, sizeof backend_options));
+    FORKED(qtsa_backend_create(NULL, &backend));
+    CHECK(backend == NULL);
+    FORKED(qtsa_backend_free(m.backend));
+    n = 7;
+    FORKED(qtsa_backend_report_copy(m.backend, QTSA_FORMAT_TEXT, text, sizeof text, &n));
+    CHECK(n == 0);
+    FORKED(qtsa_backend_name_copy(m.backend, text, sizeof text, &n));
+    FORKED(qtsa_weights_create(&weights));
+    CHECK(weights == NULL);
+    FORKED(qtsa_weights_options_init(&weights_options, sizeof weights_options));
+    FORKED(qtsa_weights_open("x", NULL, &weights));
+    FORKED(qtsa_weights_free(m.weights));
+    FORKED(qtsa_weights_declare(m.weights, "z", QTSA_DTYPE_F32, shape, 2));
+    FORKED(qtsa_weights_set(m.weights, "weight", model_weight, sizeof model_weight));
+    FORKED(qtsa_weights_count(m.weights, &n));
+    FORKED(qtsa_weights_find(m.weights, "weight", &n));
+    FORKED(qtsa_weights_info(m.weights, 0, &info));
+    CHECK(info.dtype == 0 && info.rank == 0 && info.shape[0] == 0 && info.bytes == 0);
+    FORKED(qtsa_weights_name_copy(m.weights, 0, text, sizeof text, &n));
+    FORKED(qtsa_weights_metadata_copy(m.weights, "k", text, sizeof text, &n));
+    FORKED(qtsa_graph_create("g", &graph));
+    CHECK(graph == NULL);
+    FORKED(qtsa_graph_free(m.graph));
+    FORKED(qtsa_graph_dim(m.graph, "t", 1, 2, &dim));
+    CHECK(dim == 0);
+    FORKED(qtsa_graph_input(m.graph, "x", QTSA_DTYPE_F32, shape, 2, &t));
+    CHECK(t == 0);
+    FORKED(qtsa_graph_weight(m.graph, m.weights, "weight", &t));
+    FORKED(qtsa_graph_state(m.graph, "s", QTSA_DTYPE_F32, shape, 2, &t));
+    FORKED(qtsa_graph_op(m.graph, "relu", &t, 1, NULL, 0, &t, 1));
+    FORKED(qtsa_graph_output(m.graph, "z", 0));
+    FORKED(qtsa_graph_info(m.graph, 0, &info));
+    FORKED(qtsa_session_create(m.backend, &session));
+    CHECK(session == NULL);
+    FORKED(qtsa_session_free(m.session));
+    FORKED(qtsa_session_reset(m.session));
+    FORKED(qtsa_session_read(m.session, "s", 0, y, 4));
+    FORKED(qtsa_session_write(m.session, "s", 0, y, 4));
+    FORKED(qtsa_session_cancel(m.session));
+    FORKED(qtsa_plan_options_init(&plan_options, sizeof plan_options));
+    FORKED(qtsa_plan_create(m.session, m.graph, NULL, &plan));
+    CHECK(plan == NULL);
+    FORKED(qtsa_plan_free(m.plan));
+    FORKED(qtsa_plan_input_index(m.plan, "x", &n));
+    FORKED(qtsa_plan_output_index(m.plan, "y", &n));
+    FORKED(qtsa_plan_prepare(m.plan, NULL, 0));
+    FORKED(qtsa_run_options_init(&run_options, sizeof run_options));
+    FORKED(model_run(m.plan, 1, y)); /* qtsa_plan_run */
+    FORKED(qtsa_plan_placement_copy(m.plan, QTSA_FORMAT_TEXT, text, sizeof text, &n));
+    FORKED(qtsa_backend_create(NULL, NULL));
+    FORKED(qtsa_plan_free(NULL));
+
+    /* These cannot fail, and say what they always say. */
+    CHECK(strcmp(qtsa_status_name(QTSA_ERR_FORKED), "FORKED") == 0);
+    CHECK(strcmp(qtsa_dtype_name(QTSA_DTYPE_F16), "f16") == 0);
+    CHECK(qtsa_version() > 0);
+}
+
+static pid_t child_of(void (*body)(void)) {
+    pid_t child;
+    fflush(stdout);
+    child = fork();
+    CHECK(child >= 0);
+    if (child > 0) return child;
+    alarm(10); /* a call that hangs ends the child */
+    body();
+    exit(0); /* with the library's destructors, which must not hang either */
+}
+
+static void ends_well(pid_t child) {
+    int status;
+    CHECK(waitpid(child, &status, 0) == child);
+    if (WIFSIGNALED(status)) fprintf(stderr, "the child ended by signal %d\n", WTERMSIG(status));
+    CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+}
+
+static void grandchild(void) { ends_well(child_of(every_function)); }
+
+static void execute(void) { execl("/proc/self/exe", "fork", "again", (char *)NULL); }
+
+static volatile int stop;
+
+static void *keep_running(void *unused) {
+    (void)unused;
+    while (!stop) MODEL_RUNS(m.plan);
+    return NULL;
+}
+
+int main(int argc, char **argv) {
+    pthread_t thread;
+    int i;
+    (void)argv;
+    if (argc == 1) {
+        /* Before the library was used at all, but after it was loaded. */
+        ends_well(child_of(every_function));
+    }
+    model_open(&m);
+    MODEL_RUNS(m.plan);
+    if (argc > 1) return 0;
+
+    ends_well(child_of(every_function));
+    MODEL_RUNS(m.plan);
+    ends_well(child_of(grandchild));
+    ends_well(child_of(execute));
+    MODEL_RUNS(m.plan);
+
+    /* While another thread is inside the library. */
+    CHECK(pthread_create(&thread, NULL, keep_running, NULL) == 0);
+    for (i = 0; i < 20; i++) ends_well(child_of(every_function));
+    stop = 1;
+    CHECK(pthread_join(thread, NULL) == 0);
+
+    MODEL_RUNS(m.plan);
+    model_free(&m);
+    printf("ok\n");
+    return 0;
+}
