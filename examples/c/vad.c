@@ -1,7 +1,7 @@
 /*
  * vad: says where in a recording somebody speaks, with Silero VAD on any backend.
  *
- *     vad --model silero_vad_v6.2_16k.safetensors talk.wav
+ *     vad --model silero_vad_16k.safetensors talk.wav
  */
 #include <math.h>
 #include <sndfile.h>
@@ -15,7 +15,7 @@ static const char usage[] =
     "else libsndfile reads; several channels are averaged.\n"
     "\n"
     "  --backend NAME    auto, cpu, cuda, vulkan, metal or reference\n"
-    "  --model FILE      the weights (silero_vad_v6.2_16k.safetensors)\n"
+    "  --model FILE      the weights (silero_vad_16k.safetensors)\n"
     "  --threshold P     speech begins at this probability (0.5) and ends 0.15 below it\n"
     "  --json            prints [{\"start\": seconds, \"end\": seconds}, ...]\n"
     "  --dump-probs FILE writes the probability of each window of 32 ms, one a line\n";
@@ -36,7 +36,7 @@ static float option_probability(const char *name, const char *text) {
 }
 
 static options parse(char **argv) {
-    options o = {.model = "silero_vad_v6.2_16k.safetensors", .threshold = 0.5f};
+    options o = {.model = "silero_vad_16k.safetensors", .threshold = 0.5f};
     for (int i = 1; argv[i] != NULL; i++) {
         const char *value;
         if (strcmp(argv[i], "--help") == 0) {

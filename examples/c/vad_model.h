@@ -1,6 +1,6 @@
 /*
- * Silero VAD v6.2 for 16 kHz (snakers4/silero-vad, MIT): the probability that a
- * short window of sound holds speech, given the windows before it.
+ * Silero VAD for 16 kHz, version 5 or 6 (snakers4/silero-vad, MIT): the
+ * probability that a short window of sound holds speech, given the windows before.
  */
 #ifndef VAD_MODEL_H
 #define VAD_MODEL_H
