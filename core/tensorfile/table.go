@@ -23,7 +23,7 @@ import (
 // or a second before its first tensor is read. Real ones stay far below: the
 // largest vocabularies take 20 MB, the largest models some ten thousand tensors.
 const (
-	MaxHeaderBytes  = 48 << 20
+	MaxHeaderBytes  = 40 << 20
 	MaxTensors      = 1 << 17
 	MaxMetadataKeys = 1 << 16
 )
