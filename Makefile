@@ -68,13 +68,16 @@ HEADERS := $(wildcard include/*.h include/*.hpp)
 
 ##@ Building
 
-# Go knows what is stale, and takes well under a second to find that nothing is.
+# $(call build-lib,FILE,FLAGS) builds the library. Go knows what is stale, and takes
+# well under a second to find that nothing is.
+build-lib = mkdir -p $(dir $(1)) && \
+	go build -buildmode=c-shared -trimpath $(2) -ldflags='-s -w -extldflags "$(LIB_LDFLAGS)"' -o $(1) ./capi && \
+	rm -f $(basename $(1)).h && ln -sfn $(notdir $(1)) $(dir $(1))$(notdir $(LIB_LINK))
+
 .PHONY: lib
 lib: ggml ## Build libqtsaccel and put its headers beside it
-	@mkdir -p $(DIST)/lib $(DIST)/include
-	@go build -buildmode=c-shared -trimpath -ldflags='-s -w -extldflags "$(LIB_LDFLAGS)"' -o $(LIB) ./capi
-	@rm -f $(basename $(LIB)).h
-	@ln -sfn $(notdir $(LIB)) $(LIB_LINK)
+	@mkdir -p $(DIST)/include
+	@$(call build-lib,$(LIB))
 	@for h in $(HEADERS); do cmp -s $$h $(DIST)/include/$${h##*/} || cp $$h $(DIST)/include/; done
 
 .PHONY: bin
@@ -99,24 +102,30 @@ demo: deps lib ## Upscale a picture with a real model, through the C API
 ##@ Testing
 
 .PHONY: test
-test: deps lib test-data test-go test-core-capi ## Set up what is needed and run every test; CI runs this
+test: deps lib test-lib test-data test-go ## Set up what is needed and run every test; CI runs this
 
 # The Go tests.
 .PHONY: test-go
 test-go: ggml
 	@go test ./...
 
-# The C API's tests, from C and C++ programs.
-.PHONY: test-core-capi
-test-core-capi: lib
+# The library with hooks for tests (capi/hooks.go), and the same with the address
+# sanitizer. They use the plugins of the other.
+.PHONY: test-lib asan-lib
+test-lib: lib
+	@$(call build-lib,$(DIST)/test/$(notdir $(LIB)),-tags qtsatest)
+	@ln -sfn ../lib/qtsaccel $(DIST)/test/qtsaccel
+asan-lib: lib
+	@$(call build-lib,$(DIST)/asan/$(notdir $(LIB)),-asan -tags qtsatest)
+	@ln -sfn ../lib/qtsaccel $(DIST)/asan/qtsaccel
 
 .PHONY: test-race
 test-race: ggml ## Run the Go tests with the race detector
 	@go test -race ./...
 
 .PHONY: test-asan
-test-asan: ggml ## Run the C API's tests with the address sanitizer
-	@echo 'test-asan: nothing yet'
+test-asan: asan-lib ## Run the C API's tests with the address sanitizer
+	@QTSACCEL_TEST_ASAN=1 go test ./tests/c
 
 .PHONY: test-vulkan
 test-vulkan: lib ## Run the tests on Vulkan, with Mesa's software device where there is no other

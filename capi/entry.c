@@ -26,8 +26,7 @@ __attribute__((constructor)) static void prepare(void) {
 }
 
 void capi_set_error(const char *text, size_t n) {
-    if (!message_key_made)
-        return;
+    if (!message_key_made) return;
     struct message *m = pthread_getspecific(message_key);
     if (!m || m->capacity <= n) {
         size_t capacity = n < 255 ? 256 : n + 1;
@@ -54,12 +53,9 @@ qtsa_status capi_refuse_null(const char *parameter) {
 }
 
 const char *qtsa_last_error(void) {
-    if (capi_forked)
-        return in_child;
+    if (capi_forked) return in_child;
     const struct message *m = message_key_made ? pthread_getspecific(message_key) : NULL;
     return m ? m->text : "";
 }
 
-int32_t qtsa_version(void) {
-    return QTSA_VERSION_MAJOR * 10000 + QTSA_VERSION_MINOR * 100 + QTSA_VERSION_PATCH;
-}
+int32_t qtsa_version(void) { return QTSA_VERSION_MAJOR * 10000 + QTSA_VERSION_MINOR * 100 + QTSA_VERSION_PATCH; }

@@ -59,7 +59,8 @@ static void shapes_and_sizes(void) {
     WRONG(QTSA_ERR_INVALID_ARGUMENT, qtsa_tensor_bytes(QTSA_DTYPE_F32, five, -1, &bytes), "rank is -1");
     WRONG(QTSA_ERR_INVALID_ARGUMENT, qtsa_tensor_bytes(QTSA_DTYPE_F32, five, INT32_MIN, &bytes), "rank is -2147483648");
     WRONG(QTSA_ERR_INVALID_ARGUMENT, qtsa_tensor_bytes(QTSA_DTYPE_F32, NULL, 2, &bytes), "shape is null", "2");
-    WRONG(QTSA_ERR_INVALID_ARGUMENT, qtsa_tensor_bytes(QTSA_DTYPE_F32, zero, 2, &bytes), "dimension 1", "[2, 0]", "is 0");
+    WRONG(QTSA_ERR_INVALID_ARGUMENT, qtsa_tensor_bytes(QTSA_DTYPE_F32, zero, 2, &bytes), "dimension 1", "[2, 0]",
+          "is 0");
     WRONG(QTSA_ERR_INVALID_ARGUMENT, qtsa_tensor_bytes(QTSA_DTYPE_F32, negative, 2, &bytes), "dimension 0", "is -3");
     WRONG(QTSA_ERR_INVALID_ARGUMENT, qtsa_tensor_bytes(QTSA_DTYPE_F32, overflowing, 2, &bytes),
           "[4294967296, 4294967296]", "2^60");
@@ -93,7 +94,8 @@ static void null_parameters(void) {
           "\\xff\\xfe");
     WRONG(QTSA_ERR_INVALID_ARGUMENT, qtsa_plan_run(good.plan, NULL, 1, NULL, 0, NULL), "inputs is null");
     WRONG(QTSA_ERR_INVALID_ARGUMENT, qtsa_backend_name_copy(good.backend, NULL, 9, &size), "buffer is null", "9");
-    WRONG(QTSA_ERR_INVALID_ARGUMENT, qtsa_weights_set(good.weights, "weight", NULL, 48), "weight", "data is null", "48");
+    WRONG(QTSA_ERR_INVALID_ARGUMENT, qtsa_weights_set(good.weights, "weight", NULL, 48), "weight", "data is null",
+          "48");
 }
 
 static void copies(void) {
@@ -291,7 +293,8 @@ static void graphs(void) {
     attr = qtsa_attr_string("mode", NULL);
     WRONG(QTSA_ERR_INVALID_ARGUMENT, qtsa_graph_op(g, "pad", &a, 1, &attr, 1, &out, 1), "\"mode\"", "s is null");
     attr = qtsa_attr_ints("axes", axes, -1);
-    WRONG(QTSA_ERR_INVALID_ARGUMENT, qtsa_graph_op(g, "transpose", &a, 1, &attr, 1, &out, 1), "\"axes\"", "count is -1");
+    WRONG(QTSA_ERR_INVALID_ARGUMENT, qtsa_graph_op(g, "transpose", &a, 1, &attr, 1, &out, 1), "\"axes\"",
+          "count is -1");
     attr = qtsa_attr_ints("axes", NULL, 2);
     WRONG(QTSA_ERR_INVALID_ARGUMENT, qtsa_graph_op(g, "transpose", &a, 1, &attr, 1, &out, 1), "\"axes\"",
           "ints is null");
@@ -571,8 +574,9 @@ static void files(const char *folder, const char *gguf) {
     CHECK(w == NULL);
     WRONG(QTSA_ERR_IO, qtsa_weights_open(folder, NULL, &w), folder);
     WRONG(QTSA_ERR_CORRUPT, qtsa_weights_open(file_with(folder, "empty", "", 0), NULL, &w), "empty");
-    WRONG(QTSA_ERR_CORRUPT, qtsa_weights_open(file_with(folder, "foreign.png", "\x89PNG\r\n\x1a\n this is a picture", 25),
-                                              NULL, &w), "foreign.png");
+    WRONG(QTSA_ERR_CORRUPT,
+          qtsa_weights_open(file_with(folder, "foreign.png", "\x89PNG\r\n\x1a\n this is a picture", 25), NULL, &w),
+          "foreign.png");
     WRONG(QTSA_ERR_CORRUPT, qtsa_weights_open(file_with(folder, "short.gguf", "GGUF", 4), NULL, &w), "short.gguf");
     for (cut = 1; cut < sizeof file; cut += 7)
         WRONG(QTSA_ERR_CORRUPT, qtsa_weights_open(file_with(folder, "cut.safetensors", file, cut), NULL, &w),
@@ -593,7 +597,8 @@ static void files(const char *folder, const char *gguf) {
         size = fread(content, 1, size, f);
         fclose(f);
         for (cut = 5; cut < size; cut = cut * 3 + 1)
-            WRONG(QTSA_ERR_CORRUPT, qtsa_weights_open(file_with(folder, "cut.gguf", content, cut), NULL, &w), "cut.gguf");
+            WRONG(QTSA_ERR_CORRUPT, qtsa_weights_open(file_with(folder, "cut.gguf", content, cut), NULL, &w),
+                  "cut.gguf");
         WRONG(QTSA_ERR_CORRUPT, qtsa_weights_open(file_with(folder, "cut.gguf", content, size - 1), NULL, &w),
               "cut.gguf");
         OK(qtsa_weights_open(gguf, NULL, &w));

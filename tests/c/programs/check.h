@@ -16,7 +16,8 @@
 #define OK(call) check_ok((call), __FILE__, __LINE__, #call)
 
 /* The call fails with this status, and its message has each of these words. */
-#define REFUSED(code, call, ...) check_refused((call), (code), __FILE__, __LINE__, #call, __VA_ARGS__, (const char *)NULL)
+#define REFUSED(code, call, ...) \
+    check_refused((call), (code), __FILE__, __LINE__, #call, __VA_ARGS__, (const char *)NULL)
 
 static inline void check(int holds, const char *file, int line, const char *what) {
     if (holds) return;

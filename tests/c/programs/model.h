@@ -92,10 +92,10 @@ static inline qtsa_status model_run(qtsa_plan plan, float scale, float y[2][3]) 
     return qtsa_plan_run(plan, &in, 1, &out, 1, NULL);
 }
 
-#define MODEL_RUNS(plan)                             \
-    do {                                             \
-        float y_[2][3] = {{0, 0, 0}, {0, 0, 0}};     \
-        OK(model_run((plan), 1, y_));                \
+#define MODEL_RUNS(plan)                              \
+    do {                                              \
+        float y_[2][3] = {{0, 0, 0}, {0, 0, 0}};      \
+        OK(model_run((plan), 1, y_));                 \
         CHECK(model_right((const float(*)[3])y_, 1)); \
     } while (0)
 

@@ -129,7 +129,7 @@ int main(int argc, char **argv) {
         fprintf(stderr, "%s\n", dlerror());
         return 1;
     }
-#define FIND(name)                                  \
+#define FIND(name)                                            \
     EXPECT((symbol = dlsym(library, "qtsa_" #name)) != NULL); \
     memcpy(&name, &symbol, sizeof symbol)
     FIND(tensor_bytes);

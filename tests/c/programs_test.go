@@ -1,0 +1,175 @@
+// Package c tests the C API from C: it compiles the programs under programs/ and
+// the header itself, and runs the programs against the shared library.
+package c
+
+import (
+	"context"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// A library to test against: the one that users get, or the one with hooks for
+// tests (capi/hooks.go).
+type library struct{ target, folder string }
+
+var (
+	product = library{"lib", "lib"}
+	hooked  = library{"test-lib", "test"}
+	// With the address sanitizer, both at once; QTSACCEL_TEST_ASAN=1 asks for it.
+	sanitized = library{"asan-lib", "asan"}
+)
+
+func withASan() bool { return os.Getenv("QTSACCEL_TEST_ASAN") == "1" }
+
+func root(t *testing.T) string {
+	t.Helper()
+	dir, err := filepath.Abs("../..")
+	require.NoError(t, err)
+	return dir
+}
+
+var (
+	making sync.Mutex
+	made   = map[library]bool{}
+)
+
+// in makes the library and gives the folder that it is in.
+func (l library) in(t *testing.T) string {
+	t.Helper()
+	if withASan() {
+		l = sanitized
+	}
+	making.Lock()
+	defer making.Unlock()
+	if !made[l] {
+		out, err := exec.Command("make", "-s", "-C", root(t), l.target).CombinedOutput()
+		require.NoError(t, err, "make %s: %s", l.target, out)
+		made[l] = true
+	}
+	folder := filepath.Join(root(t), "dist", l.folder)
+	// Seen by the test cache, which knows nothing of what programs load.
+	_, err := os.Stat(filepath.Join(folder, "libqtsaccel.so"))
+	require.NoError(t, err)
+	return folder
+}
+
+// compile makes a program; with a library, it is linked against it.
+func compile(t *testing.T, name string, l *library) string {
+	t.Helper()
+	program := filepath.Join(t.TempDir(), name)
+	args := []string{
+		"-std=c99", "-O1", "-g", "-Wall", "-Wextra", "-pedantic", "-Werror",
+		"-I", filepath.Join(root(t), "include"), "-o", program, filepath.Join("programs", name+".c"),
+	}
+	if withASan() {
+		args = append(args, "-fsanitize=address")
+	}
+	if l != nil {
+		folder := l.in(t)
+		args = append(args, "-L"+folder, "-lqtsaccel", "-Wl,-rpath,"+folder)
+	}
+	gcc(t, append(args, "-ldl", "-lpthread")...)
+	return program
+}
+
+func gcc(t *testing.T, args ...string) {
+	t.Helper()
+	out, err := exec.Command("gcc", args...).CombinedOutput()
+	require.NoError(t, err, "gcc %s\n%s", strings.Join(args, " "), out)
+}
+
+// run runs a program that must succeed, with one backend as the environment's
+// choice and none of the tester's own settings, and gives what it prints.
+func run(t *testing.T, dir, backend, program string, args ...string) string {
+	t.Helper()
+	const limit = 2 * time.Minute
+	ctx, cancel := context.WithTimeout(t.Context(), limit)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, program, args...)
+	cmd.Dir = dir
+	for _, v := range os.Environ() {
+		if !strings.HasPrefix(v, "QTSACCEL_") && !strings.HasPrefix(v, "QWEN3_TTS_") {
+			cmd.Env = append(cmd.Env, v)
+		}
+	}
+	cmd.Env = append(cmd.Env, "QTSACCEL_BACKEND="+backend)
+	out, err := cmd.CombinedOutput()
+	require.NoError(t, ctx.Err(), "%s took longer than %v:\n%s", program, limit, out)
+	require.NoError(t, err, "%s %s\n%s", program, strings.Join(args, " "), out)
+	t.Logf("%s", out)
+	return string(out)
+}
+
+// onEachBackend runs a test on the backends that are everywhere.
+func onEachBackend(t *testing.T, test func(t *testing.T, backend string)) {
+	t.Helper()
+	for _, b := range []string{"cpu", "reference"} {
+		t.Run(b, func(t *testing.T) { test(t, b) })
+	}
+}
+
+func TestBadInput(t *testing.T) {
+	program := compile(t, "bad_input", &product)
+	var more []string
+	if data := os.Getenv("QTSACCEL_SHARED_DATA"); data != "" {
+		more = []string{filepath.Join(data, "stories260k", "stories260K_f32.gguf")}
+	} else {
+		t.Log("QTSACCEL_SHARED_DATA is not set: no GGUF file to truncate")
+	}
+	onEachBackend(t, func(t *testing.T, backend string) {
+		run(t, "", backend, program, append([]string{t.TempDir()}, more...)...)
+	})
+}
+
+func TestThreads(t *testing.T) {
+	program := compile(t, "threads", &product)
+	onEachBackend(t, func(t *testing.T, backend string) { run(t, "", backend, program) })
+}
+
+func TestFork(t *testing.T) {
+	program := compile(t, "fork", &product)
+	onEachBackend(t, func(t *testing.T, backend string) { run(t, "", backend, program) })
+
+	source, err := os.ReadFile("programs/fork.c")
+	require.NoError(t, err)
+	for _, f := range headerFunctions(t) {
+		if f != "qtsa_last_error" { // every check asks it
+			require.Contains(t, string(source), f+"(", "fork.c does not call %s", f)
+		}
+	}
+}
+
+func TestPanicBecomesAStatus(t *testing.T) {
+	program := compile(t, "panic", &hooked)
+	onEachBackend(t, func(t *testing.T, backend string) { run(t, "", backend, program) })
+}
+
+func TestNothingLeaks(t *testing.T) {
+	if withASan() {
+		t.Skip("the address sanitizer keeps freed memory, so the process grows")
+	}
+	program := compile(t, "leak", &hooked)
+	onEachBackend(t, func(t *testing.T, backend string) { run(t, "", backend, program) })
+}
+
+// The reference allocates where it uses several threads; the fast path is ggml's.
+func TestRunAllocatesNothing(t *testing.T) {
+	run(t, "", "cpu", compile(t, "hot_path", &hooked))
+}
+
+func TestSignalsStayTheHosts(t *testing.T) {
+	if withASan() {
+		t.Skip("the address sanitizer has handlers of its own for faults")
+	}
+	program := compile(t, "signals", nil)
+	onEachBackend(t, func(t *testing.T, backend string) {
+		run(t, "", backend, program, filepath.Join(product.in(t), "libqtsaccel.so"))
+	})
+}
