@@ -108,7 +108,7 @@ type parser struct {
 func (p *parser) header() error {
 	if c := p.peek(); c != '{' || p.pos > 0 {
 		p.pos = 0
-		return p.errorf("the header does not begin with '{'")
+		return p.errorf("the header begins with %.8q, not \"{\"", p.text)
 	}
 	if err := p.object("the header", p.member); err != nil {
 		return err

@@ -94,11 +94,11 @@ func TestWrongFiles(t *testing.T) {
 	}{
 		"empty":                      {nil, status.Corrupt, []string{"byte 0", "has 0"}},
 		"seven bytes":                {make([]byte, 7), status.Corrupt, []string{"has 7"}},
-		"no header":                  {make([]byte, 8), status.Corrupt, []string{"byte 8", "does not begin"}},
+		"no header":                  {make([]byte, 8), status.Corrupt, []string{"byte 8", `begins with ""`}},
 		"header beyond file":         {length(3, "{}"), status.Corrupt, []string{"byte 0", "length is 3", "2 bytes"}},
 		"header of 2^63":             {length(1<<63, "{}"), status.Corrupt, []string{"9223372036854775808"}},
 		"header of 2^64-1":           {length(math.MaxUint64, "{}"), status.Corrupt, []string{"18446744073709551615"}},
-		"not an object":              {file(`[]`, 0), status.Corrupt, []string{"byte 8", "does not begin with '{'"}},
+		"not an object":              {file(`[]`, 0), status.Corrupt, []string{"byte 8", `begins with "[]", not "{"`}},
 		"space before":               {file(` {}`, 0), status.Corrupt, []string{"byte 8"}},
 		"only a brace":               {file(`{`, 0), status.Corrupt, []string{"byte 9", "header ends"}},
 		"not JSON":                   {file(`{a}`, 0), status.Corrupt, []string{"byte 9", "'a'", "a string"}},
@@ -348,7 +348,7 @@ func TestTheFormatsOwnFiles(t *testing.T) {
 	// What their reader's errors are called here.
 	words := map[string]string{
 		"MetadataIncompleteBuffer":                        "belong to no tensor",
-		"InvalidHeader":                                   "not UTF-8",
+		"InvalidHeader":                                   `begins with "\xff"`,
 		"InvalidHeaderDeserialization":                    "header ends",
 		"ValidationOverflow":                              "overflows",
 		"InvalidOffset":                                   "data_offsets",
