@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <cstring>
 #include <initializer_list>
+#include <memory>
 #include <new>
 
 #include "log.h"
@@ -13,8 +14,20 @@
 namespace shim {
 namespace {
 
+// Go makes the thread-local storage of a shared library static, and dlopen() has a
+// few hundred bytes of that for all libraries together: what is large is allocated
+// at its first use.
+constexpr size_t max_words = 2048;
+thread_local std::unique_ptr<char[]> words;
+
+const char *kept_words() { return words ? words.get() : ""; }
+
+void keep(const char *format, va_list args) {
+    if (!words) words.reset(new (std::nothrow) char[max_words]);
+    if (words) std::vsnprintf(words.get(), max_words, format, args);
+}
+
 thread_local int depth;
-thread_local char words[2048];
 thread_local status code = ok;
 
 std::terminate_handler host_terminate;
@@ -52,14 +65,14 @@ depth_scope::~depth_scope() { depth--; }
 void keep_failure(const char *format, ...) noexcept {
     va_list args;
     va_start(args, format);
-    std::vsnprintf(words, sizeof words, format, args);
+    keep(format, args);
     va_end(args);
 }
 
 void fail(status code, const char *format, ...) {
     va_list args;
     va_start(args, format);
-    std::vsnprintf(words, sizeof words, format, args);
+    keep(format, args);
     va_end(args);
     throw failed{code};
 }
@@ -72,13 +85,13 @@ status code_of_current_exception() noexcept {
     } catch (const failed &f) {
         return f.code;
     } catch (const assertion_failed &) {
-        return classify(words);
+        return classify(kept_words());
     } catch (const std::bad_alloc &) {
         keep_failure("the host is out of memory");
         return out_of_memory;
     } catch (const std::exception &e) {
         keep_failure("ggml: %s", e.what());
-        return classify(words);
+        return classify(kept_words());
     } catch (...) {
         keep_failure("ggml threw something unknown");
         return internal;
@@ -92,7 +105,7 @@ status current_failure() noexcept { return code = code_of_current_exception(); }
 }  // namespace shim
 
 int32_t shim_failure_code(void) { return shim::code; }
-const char *shim_failure_text(void) { return shim::words; }
+const char *shim_failure_text(void) { return shim::kept_words(); }
 
 void shim_terminate_keep(void) { shim::host_terminate = std::get_terminate(); }
 void shim_terminate_restore(void) { std::set_terminate(shim::host_terminate); }

@@ -1,5 +1,7 @@
 #include <cstring>
+#include <memory>
 #include <mutex>
+#include <new>
 #include <shared_mutex>
 
 #include "ggml.h"
@@ -20,12 +22,12 @@ struct pending_line {
     size_t length;
     int32_t level;
 };
-thread_local pending_line pending;
+thread_local std::unique_ptr<pending_line> pending;  // see guard.cpp about thread-local memory
 
 void flush() {
-    pending.text[pending.length] = 0;
-    if (pending.length > 0) shim_log_emit(pending.level, pending.text);
-    pending.length = 0;
+    pending->text[pending->length] = 0;
+    if (pending->length > 0) shim_log_emit(pending->level, pending->text);
+    pending->length = 0;
 }
 
 }  // namespace
@@ -42,12 +44,14 @@ void shim_log_emit(int32_t level, const char *text) {
 }
 
 void shim::log_ggml(int level, const char *text) {
+    if (!pending) pending.reset(new (std::nothrow) pending_line{});
+    if (!pending) return;
     if (level != GGML_LOG_LEVEL_CONT) {
         flush();
-        pending.level = level >= GGML_LOG_LEVEL_DEBUG && level <= GGML_LOG_LEVEL_ERROR ? level : 2;
+        pending->level = level >= GGML_LOG_LEVEL_DEBUG && level <= GGML_LOG_LEVEL_ERROR ? level : 2;
     }
     for (; *text != 0; text++) {
-        if (*text == '\n' || pending.length + 1 == sizeof pending.text) flush();
-        if (*text != '\n') pending.text[pending.length++] = *text;
+        if (*text == '\n' || pending->length + 1 == sizeof pending->text) flush();
+        if (*text != '\n') pending->text[pending->length++] = *text;
     }
 }

@@ -87,7 +87,7 @@ static void every_function(void) {
     FORKED(qtsa_plan_output_index(m.plan, "y", &n));
     FORKED(qtsa_plan_prepare(m.plan, NULL, 0));
     FORKED(qtsa_run_options_init(&run_options, sizeof run_options));
-    FORKED(model_run(m.plan, 1, y)); /* qtsa_plan_run */
+    FORKED(qtsa_plan_run(m.plan, NULL, 0, NULL, 0, NULL));
     FORKED(qtsa_plan_placement_copy(m.plan, QTSA_FORMAT_TEXT, text, sizeof text, &n));
     FORKED(qtsa_backend_create(NULL, NULL));
     FORKED(qtsa_plan_free(NULL));
