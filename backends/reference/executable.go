@@ -1,6 +1,7 @@
 package reference
 
 import (
+	"errors"
 	"runtime"
 	"sort"
 	"sync"
@@ -10,6 +11,7 @@ import (
 
 	"qtsaccel/core/backend"
 	"qtsaccel/core/graph"
+	"qtsaccel/core/mem"
 	"qtsaccel/core/ops"
 	"qtsaccel/core/status"
 	"qtsaccel/core/weights"
@@ -21,6 +23,7 @@ type executable struct {
 	values  []ops.Value // of each of the program's tensors
 	steps   []step
 	weights []*weights.Tensor // retained
+	arena   mem.Arena         // of inputs and results
 	scratch int64
 }
 
@@ -34,20 +37,22 @@ func build(s *stream, p *graph.Program) (_ *executable, err error) {
 	e := &executable{program: p, values: make([]ops.Value, len(p.Tensors))}
 	defer func() {
 		if err != nil {
-			_ = e.Close() // gives back what was retained; it cannot fail
+			err = status.Wrapf(errors.Join(err, e.Close()), "graph %q", p.Label)
 		}
 	}()
 	for i, t := range p.Tensors {
 		switch t.Kind {
 		case graph.Input:
-			e.values[i] = ops.NewValue(t.Type)
+			if e.values[i], err = zeros(&e.arena, t.Type); err != nil {
+				return nil, status.Wrapf(err, "input %q", t.Name)
+			}
 		case graph.State:
 			e.values[i] = s.states[t.Name]
 		case graph.Weight:
 			t.Weight.Retain()
 			e.weights = append(e.weights, t.Weight)
 			if e.values[i], err = s.device.weight(t.Weight); err != nil {
-				return nil, status.Wrapf(err, "graph %q", p.Label)
+				return nil, err
 			}
 		case graph.Result: // placed below
 		}
@@ -57,7 +62,9 @@ func build(s *stream, p *graph.Program) (_ *executable, err error) {
 			e.values[n.Out[0]] = e.values[n.In[0]]
 		}
 	}
-	e.scratch = place(p, e.values)
+	if e.scratch, err = place(p, e.values, &e.arena); err != nil {
+		return nil, err
+	}
 	for _, n := range p.Nodes {
 		st := step{call: n.Call, in: make([]ops.Value, len(n.In)), out: make([]ops.Value, len(n.Out))}
 		for i, t := range n.In {
@@ -203,5 +210,5 @@ func (e *executable) Close() error {
 		t.Release()
 	}
 	e.weights = nil
-	return nil
+	return e.arena.Free()
 }

@@ -1,98 +1,104 @@
 package reference
 
 import (
+	"unsafe"
+
 	"qtsaccel/core/graph"
+	"qtsaccel/core/mem"
 	"qtsaccel/core/ops"
+	"qtsaccel/core/status"
+	"qtsaccel/core/tensor"
 )
 
-// memory hands out the space of results. A result whose last reader has run
-// leaves its space to later ones.
-type memory struct {
-	floats [][]float64 // free ones
-	ints   [][]int64
-	bytes  int64 // all ever made
-}
+// wideBytes is the size of a tensor as the reference holds it, 8 bytes an element.
+func wideBytes(t tensor.Type) int64 { return 8 * t.Shape.Elements() }
 
-// place gives every result of the program its space.
-func place(p *graph.Program, values []ops.Value) (scratch int64) {
-	last := lastReaders(p)
-	var m memory
-	for i, n := range p.Nodes {
-		for _, t := range n.Out {
-			if values[t].F == nil && values[t].I == nil { // not a state, written in place
-				values[t] = m.take(ops.Value{Type: p.Tensors[t].Type})
-			}
-		}
-		for _, t := range append(append([]int{}, n.In...), n.Out...) {
-			if t >= 0 && p.Tensors[t].Kind == graph.Result && last[t] == i {
-				m.give(values[t])
-				last[t] = -1 // an input may be named twice
-			}
-		}
-	}
-	return m.bytes
-}
-
-// lastReaders gives for each tensor the node after which its space is free; none
-// for what stays: outputs, and states under the name of the operator that wrote
-// them.
-func lastReaders(p *graph.Program) map[int]int {
-	last := map[int]int{}
-	for i, n := range p.Nodes {
-		for _, t := range n.Out {
-			last[t] = i
-		}
-		for _, t := range n.In {
-			last[t] = i
-		}
-	}
-	for _, t := range p.Outputs {
-		delete(last, t)
-	}
-	for _, n := range p.Nodes {
-		if n.Call.Op.Writes {
-			delete(last, n.Out[0])
-		}
-	}
-	for t := range p.Tensors {
-		if _, ok := last[t]; !ok {
-			last[t] = -1
-		}
-	}
-	return last
-}
-
-func (m *memory) take(v ops.Value) ops.Value {
-	n := int(v.Type.Shape.Elements())
-	if v.Type.DType.Integer() {
-		v.I = takeFrom(&m.ints, n, &m.bytes)
+// over makes a tensor of memory that lies outside Go's heap, where asking for too
+// much is an error and not the process's end.
+func over(t tensor.Type, memory []byte) ops.Value {
+	v, n := ops.Value{Type: t}, t.Shape.Elements()
+	if p := unsafe.Pointer(unsafe.SliceData(memory)); t.DType.Integer() {
+		v.I = unsafe.Slice((*int64)(p), n)
 	} else {
-		v.F = takeFrom(&m.floats, n, &m.bytes)
+		v.F = unsafe.Slice((*float64)(p), n)
 	}
 	return v
 }
 
-func (m *memory) give(v ops.Value) {
-	if v.F != nil {
-		m.floats = append(m.floats, v.F[:cap(v.F)])
-	} else {
-		m.ints = append(m.ints, v.I[:cap(v.I)])
+// zeros makes a tensor of an arena's memory.
+func zeros(arena *mem.Arena, t tensor.Type) (ops.Value, error) {
+	if t.DType.Quantised() {
+		return ops.Value{}, status.Errorf(status.Unsupported, "the reference cannot hold %v", t)
 	}
+	memory, err := arena.Alloc(wideBytes(t))
+	if err != nil {
+		return ops.Value{}, status.Wrapf(err, "%v as float64", t)
+	}
+	return over(t, memory), nil
 }
 
-// takeFrom gives the smallest free space that n elements fit in, or a new one.
-func takeFrom[E float64 | int64](free *[][]E, n int, bytes *int64) []E {
+// memory hands out the space of results. A result whose last reader has run
+// leaves its space to later ones.
+type memory struct {
+	arena *mem.Arena
+	free  [][]byte
+	bytes int64 // all ever made
+}
+
+// place gives every result of the program its space.
+func place(p *graph.Program, values []ops.Value, arena *mem.Arena) (scratch int64, err error) {
+	last := lastReaders(p)
+	m, used := memory{arena: arena}, make([][]byte, len(values))
+	for i, n := range p.Nodes {
+		for _, t := range n.Out {
+			if n.Call.Op.Writes {
+				continue // the state, which is written in place
+			}
+			if used[t], err = m.take(wideBytes(p.Tensors[t].Type)); err != nil {
+				return 0, status.Wrapf(err, "result %v of op %d %q", p.Tensors[t].Type, n.Origin, n.Call.Op.Name)
+			}
+			values[t] = over(p.Tensors[t].Type, used[t])
+		}
+		for _, t := range append(append([]int{}, n.In...), n.Out...) {
+			if t >= 0 && used[t] != nil && last[t] == i {
+				m.free = append(m.free, used[t])
+				used[t] = nil // an input may be named twice
+			}
+		}
+	}
+	return m.bytes, nil
+}
+
+// lastReaders gives for each tensor the node after which its space is free, -1
+// for outputs, which stay.
+func lastReaders(p *graph.Program) []int {
+	last := make([]int, len(p.Tensors))
+	for i, n := range p.Nodes {
+		for _, t := range append(append([]int{}, n.Out...), n.In...) {
+			if t >= 0 {
+				last[t] = i
+			}
+		}
+	}
+	for _, t := range p.Outputs {
+		last[t] = -1
+	}
+	return last
+}
+
+// take gives the smallest free space that n bytes fit in, or a new one.
+func (m *memory) take(n int64) ([]byte, error) {
 	best := -1
-	for i, f := range *free {
-		if len(f) >= n && (best < 0 || len(f) < len((*free)[best])) {
+	for i, f := range m.free {
+		if int64(len(f)) >= n && (best < 0 || len(f) < len(m.free[best])) {
 			best = i
 		}
 	}
 	if best < 0 {
-		*bytes += 8 * int64(n)
-		return make([]E, n)
+		m.bytes += n
+		return m.arena.Alloc(n)
 	}
-	found := (*free)[best]
-	*free = append((*free)[:best], (*free)[best+1:]...)
-	return found[:n]
+	found := m.free[best]
+	m.free = append(m.free[:best], m.free[best+1:]...)
+	return found, nil
 }

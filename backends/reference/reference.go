@@ -7,7 +7,9 @@ import (
 	"runtime"
 
 	"qtsaccel/core/backend"
+	"qtsaccel/core/mem"
 	"qtsaccel/core/ops"
+	"qtsaccel/core/status"
 	"qtsaccel/core/weights"
 )
 
@@ -39,15 +41,28 @@ func (d *device) Close() error {
 }
 
 // converted is a weight as float64.
-type converted struct{ ops.Value }
+type converted struct {
+	ops.Value
+	memory []byte
+}
 
-func (converted) Free() {} // the collector does
+func (c converted) Free() {
+	// It fails only for memory that is not ours, which the leak counts would show.
+	_ = mem.Free(c.memory)
+}
 
 // weight gives a weight as float64, converted once.
 func (d *device) weight(t *weights.Tensor) (ops.Value, error) {
 	made, err := d.copies.Get(t, nil, func(data []byte) (weights.Copy, error) {
-		v := ops.NewValue(t.Type)
-		return converted{v}, v.Decode(data)
+		if t.Type.DType.Quantised() {
+			return nil, status.Errorf(status.Unsupported, "the reference cannot read %v", t.Type.DType)
+		}
+		memory, err := mem.Alloc(wideBytes(t.Type))
+		if err != nil {
+			return nil, err
+		}
+		c := converted{over(t.Type, memory), memory}
+		return c, c.Decode(data)
 	})
 	if err != nil {
 		return ops.Value{}, err

@@ -3,17 +3,24 @@ package reference
 import (
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"qtsaccel/backends/backendtest"
 	"qtsaccel/core/backend"
+	"qtsaccel/core/graph"
+	"qtsaccel/core/mem"
 	"qtsaccel/core/ops"
+	"qtsaccel/core/status"
+	"qtsaccel/core/tensor"
+	"qtsaccel/core/weights"
 )
 
 func TestConformance(t *testing.T) {
+	before := mem.Live()
 	b := New()
 	backendtest.Run(t, b)
-	if err := b.Close(); err != nil {
-		t.Error(err)
-	}
+	require.NoError(t, b.Close())
+	require.Equal(t, before, mem.Live(), "bytes outside Go's heap")
 }
 
 // Each operator is taken apart once, so that its own decomposition is what runs.
@@ -38,3 +45,52 @@ type lacking struct {
 }
 
 func (l lacking) Supports(c *ops.Call) bool { return !l.lacks(c) || !backendtest.Decomposes(c) }
+
+// buildOne makes an executable of a graph with one operator.
+func buildOne(t *testing.T, w *weights.Weights, op string, in func(g *graph.Graph) []ops.Ref, attrs ...ops.AttrArg) error {
+	t.Helper()
+	g := graph.New("test")
+	defer g.Release()
+	out, err := g.Op(op, in(g), attrs, 1)
+	require.NoError(t, err)
+	require.NoError(t, g.Output("y", out[0]))
+	b := New()
+	defer func() { require.NoError(t, b.Close()) }()
+	p, err := g.Bind(nil, b.Supports)
+	require.NoError(t, err)
+	s, err := b.NewStream()
+	require.NoError(t, err)
+	defer func() { require.NoError(t, s.Close()) }()
+	e, err := s.Build(p)
+	if err == nil {
+		require.NoError(t, e.Close())
+	}
+	w.Release()
+	return err
+}
+
+func TestQuantisedWeightsAreRefusedByName(t *testing.T) {
+	before := mem.Live()
+	w := weights.New()
+	require.NoError(t, w.Declare("w", tensor.Type{DType: tensor.Q8_0, Shape: tensor.Shape{2, 32}}))
+	require.NoError(t, w.Set("w", make([]byte, 68)))
+	err := buildOne(t, w, "linear", func(g *graph.Graph) []ops.Ref {
+		x, err := g.Input("x", tensor.Type{DType: tensor.F32, Shape: tensor.Shape{1, 32}})
+		require.NoError(t, err)
+		weight, err := g.Weight(w, "w")
+		require.NoError(t, err)
+		return []ops.Ref{x, weight}
+	})
+	require.Equal(t, status.Unsupported, status.Of(err), "%v", err)
+	require.ErrorContains(t, err, "q8_0")
+	require.ErrorContains(t, err, `"w"`)
+	require.Equal(t, before, mem.Live())
+}
+
+func TestTooLargeIsAnError(t *testing.T) {
+	before := mem.Live()
+	err := buildOne(t, weights.New(), "arange", func(*graph.Graph) []ops.Ref { return nil }, ops.IntAttr("count", 1<<57))
+	require.Equal(t, status.OutOfMemory, status.Of(err), "%v", err)
+	require.ErrorContains(t, err, "arange")
+	require.Equal(t, before, mem.Live())
+}

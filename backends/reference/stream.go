@@ -5,18 +5,25 @@ import (
 
 	"qtsaccel/core/backend"
 	"qtsaccel/core/graph"
+	"qtsaccel/core/mem"
 	"qtsaccel/core/ops"
+	"qtsaccel/core/status"
 	"qtsaccel/core/tensor"
 )
 
 // stream holds the states, whose values are always ones that their dtype has.
 type stream struct {
 	device *device
+	arena  mem.Arena
 	states map[string]ops.Value
 }
 
 func (s *stream) AddState(name string, t tensor.Type) error {
-	s.states[name] = ops.NewValue(t)
+	v, err := zeros(&s.arena, t)
+	if err != nil {
+		return status.Wrapf(err, "state %q", name)
+	}
+	s.states[name] = v
 	return nil
 }
 
@@ -63,5 +70,5 @@ func (s *stream) Build(p *graph.Program) (backend.Executable, error) { return bu
 
 func (s *stream) Close() error {
 	s.states = nil
-	return nil
+	return s.arena.Free()
 }

@@ -142,6 +142,11 @@ func checkSpans(c *Call) error {
 			}
 		}
 	}
+	for _, d := range c.In[1].Shape[2:] {
+		if d > limit {
+			return invalid("the kernel of %s is larger than 2^31", c.arg(1))
+		}
+	}
 	return nil
 }
 

@@ -25,6 +25,9 @@ func init() {
 				if f < 1 || f > 1<<16 {
 					return nil, invalid("scale is %v, want values from 1 to 65536", tensor.Shape(scale))
 				}
+				if out[2+i] > (1<<60)/f {
+					return nil, invalid("scale is %v, too much for %s", tensor.Shape(scale), c.arg(0))
+				}
 				out[2+i] *= f
 			}
 			return f32(out), nil
