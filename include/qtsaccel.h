@@ -186,7 +186,7 @@ QTSA_API const char *qtsa_dtype_name(qtsa_dtype dtype);
 /*
  * The bytes of a tensor of this type and shape, rank dimensions. INVALID_ARGUMENT
  * for an unknown type, a dimension below 1, a row length that the type's block
- * does not divide, more than 2^60 elements. Since 0.1.
+ * does not divide, more than 2^59 elements. Since 0.1.
  */
 QTSA_API qtsa_status qtsa_tensor_bytes(qtsa_dtype dtype, const int64_t *shape, int32_t rank, size_t *out_bytes);
 

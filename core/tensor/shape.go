@@ -12,7 +12,7 @@ const MaxRank = 4
 
 // maxElements bounds a tensor so that its size in bytes, at 8 an element at
 // most, fits in an int64.
-const maxElements = 1 << 60
+const maxElements = 1 << 59
 
 // Shape is a tensor's dimensions, row-major: the outermost first, as in numpy.
 // A scalar has no dimension.
@@ -80,7 +80,7 @@ func (t Type) Equal(o Type) bool { return t.DType == o.DType && t.Shape.Equal(o.
 
 // Check finds what is wrong with a type: an invalid dtype, more than [MaxRank]
 // dimensions, one below 1, a row length that the dtype's block does not divide,
-// or more than 2^60 elements. zeroOK lets dimensions be 0, as in files.
+// or more than 2^59 elements. zeroOK lets dimensions be 0, as in files.
 func (t Type) Check(zeroOK bool) error {
 	if !t.DType.Valid() {
 		return status.Errorf(status.InvalidArgument, "dtype %d is none of the known ones", int32(t.DType))
@@ -102,7 +102,7 @@ func (t Type) Check(zeroOK bool) error {
 	total := int64(1)
 	for _, d := range t.Shape {
 		if d != 0 && total > maxElements/d {
-			return status.Errorf(status.InvalidArgument, "%v overflows: it has more than 2^60 elements", t)
+			return status.Errorf(status.InvalidArgument, "%v overflows: it has more than 2^59 elements", t)
 		}
 		total *= d
 	}

@@ -18,7 +18,7 @@ func TestBytes(t *testing.T) {
 		{Type{I64, Shape{5}}, 40},
 		{Type{Q8_0, Shape{2, 64}}, 2 * 2 * 34},
 		{Type{Q4_K, Shape{3, 512}}, 3 * 2 * 144},
-		{Type{F32, Shape{1 << 30, 1 << 30}}, 1 << 62},
+		{Type{I64, Shape{1 << 30, 1 << 29}}, 1 << 62},
 	} {
 		require.NoError(t, c.t.Check(false), "%v", c.t)
 		require.Equal(t, c.bytes, c.t.Bytes(), "%v", c.t)
@@ -36,6 +36,7 @@ func TestCheckRefuses(t *testing.T) {
 		{Type{F32, Shape{-3}}, "is -3"},
 		{Type{F32, Shape{1 << 32, 1 << 32}}, "overflows"},
 		{Type{F32, Shape{1 << 31, 1 << 31, 4}}, "overflows"},
+		{Type{I64, Shape{1 << 30, 1 << 30}}, "overflows"},
 		{Type{F32, Shape{math.MaxInt64, 2}}, "overflows"},
 		{Type{Q4_0, Shape{2, 1 << 62}}, "overflows"},
 		{Type{Q4_0, Shape{2, 100}}, "a row of 100 elements cannot be stored as q4_0: rows must be a multiple of 32"},
