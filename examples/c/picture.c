@@ -20,6 +20,7 @@ picture picture_read(const char *path) {
         fail("cannot read %s: %s", path, image.message);
     }
     const int alpha = (image.format & PNG_FORMAT_FLAG_ALPHA) != 0;
+    image.flags |= PNG_IMAGE_FLAG_16BIT_sRGB; /* else 16 bits without a gamma are taken for linear light */
     image.format = alpha ? PNG_FORMAT_RGBA : PNG_FORMAT_RGB;
     picture p = picture_create((int)image.width, (int)image.height, alpha ? 4 : 3);
     if (!png_image_finish_read(&image, NULL, p.pixels, 0, NULL)) {

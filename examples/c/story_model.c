@@ -105,7 +105,8 @@ qtsa_status story_step(const story_model *model, int32_t token, int32_t position
     const int64_t n_kv = (position / KV_STEP + 1) * KV_STEP;
     const qtsa_input inputs[] = {{&token, sizeof token}, {&position, sizeof position}};
     const qtsa_output outputs[] = {{logits, logits == NULL ? 0 : STORY_VOCABULARY * sizeof *logits}};
-    const qtsa_run_options options = {.struct_size = sizeof options, .dims = &n_kv, .n_dims = 1};
+    /* One thread: a step is too little work to share. */
+    const qtsa_run_options options = {.struct_size = sizeof options, .dims = &n_kv, .n_dims = 1, .threads = 1};
     return qtsa_plan_run(model->plan, inputs, 2, outputs, 1, &options);
 }
 

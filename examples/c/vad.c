@@ -104,6 +104,9 @@ static int next_window(recording *r, float *window) {
         for (int channel = 0; i < n && channel < r->info.channels; channel++) {
             sum += r->frames[i * r->info.channels + channel];
         }
+        if (!isfinite(sum)) {
+            fail("%s: sample %lld is no number", r->path, (long long)(r->samples + i));
+        }
         window[VAD_CONTEXT + i] = sum / (float)r->info.channels;
     }
     r->samples += n;
@@ -177,9 +180,6 @@ int main(int argc, char **argv) {
     for (int64_t at = 0; next_window(&r, window); at += VAD_FRESH) {
         float p;
         CHECK(vad_window(&model, window, &p));
-        if (isnan(p)) {
-            fail("%s has samples that are no numbers, at %.3f s", o.recording, (double)at / VAD_SAMPLE_RATE);
-        }
         if (dump != NULL) {
             fprintf(dump, "%.9g\n", (double)p);
         }

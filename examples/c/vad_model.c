@@ -90,7 +90,8 @@ qtsa_status vad_open(qtsa_backend backend, const char *path, vad_model *out_mode
 qtsa_status vad_window(const vad_model *model, const float *samples, float *out_probability) {
     const qtsa_input inputs[] = {{samples, VAD_WINDOW * sizeof *samples}};
     const qtsa_output outputs[] = {{out_probability, sizeof *out_probability}};
-    return qtsa_plan_run(model->plan, inputs, 1, outputs, 1, NULL);
+    const qtsa_run_options options = {.struct_size = sizeof options, .threads = 1}; /* too little to share */
+    return qtsa_plan_run(model->plan, inputs, 1, outputs, 1, &options);
 }
 
 qtsa_status vad_reset(const vad_model *model) { return qtsa_session_reset(model->session); }

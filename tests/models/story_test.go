@@ -112,7 +112,7 @@ func TestStoryErrors(t *testing.T) {
 		"short tokenizer":    {[]string{"ends too early"}, []string{"--model", model, "--tokenizer", write(t, "t", tokenizer[:1000])}},
 		"long tokenizer":     {[]string{"more than 512"}, []string{"--model", model, "--tokenizer", write(t, "t", append(tokenizer, 0))}},
 		"foreign tokenizer":  {[]string{"no tokenizer"}, []string{"--model", model, "--tokenizer", foreign}},
-		"long prompt":        {[]string{"600 tokens", "512"}, []string{"--model", model, strings.Repeat("é", 299)}},
+		"long prompt":        {[]string{"602 tokens", "512"}, []string{"--model", model, strings.Repeat("漢", 200)}},
 		"endless prompt":     {[]string{"too long"}, []string{"--model", model, strings.Repeat("x", 100000)}},
 		"unknown backend":    {[]string{"abacus", "reference"}, []string{"--model", model, "--backend", "abacus"}},
 		"unwritable dump":    {[]string{"cannot write /nowhere/x"}, []string{"--model", model, "--dump-logits", "/nowhere/x"}},

@@ -143,7 +143,7 @@ func TestVadErrors(t *testing.T) {
 		"no recording":      {[]string{text}, []string{"--model", model, text}},
 		"another rate":      {[]string{fast, "44100", "16000"}, []string{"--model", model, fast}},
 		"no number": {
-			[]string{"no numbers", "0.032 s"},
+			[]string{"sample 600 is no number"},
 			[]string{"--model", model, "--backend", "cpu", write(t, "nan.wav", wav(16000, 1, append(make([]float32, 600), float32(math.NaN()))))},
 		},
 		"missing model":     {[]string{missing}, []string{"--model", missing, recording}},
