@@ -87,6 +87,14 @@ void shim_download(shim_builder *b, int32_t output, ggml_tensor *t) {
     });
 }
 
+bool shim_take_if_supported(shim_builder *b, shim_device *device, ggml_tensor *t) {
+    return b->node([&](ggml_context *) -> ggml_tensor * {
+        if (gg.backend_dev_supports_op(device->dev, t)) return t;
+        t->op = GGML_OP_NONE;  // a leaf that nothing refers to
+        return nullptr;
+    }) != nullptr;
+}
+
 bool shim_builder_supported(shim_builder *b, shim_device *device, const char **out_refused) {
     bool supported = true;
     b->node([&](ggml_context *) -> ggml_tensor * {

@@ -225,3 +225,23 @@ int32_t shim_exec_run(shim_exec *e, uintptr_t in, uintptr_t out, uintptr_t timin
     if (code != shim::ok) std::memcpy(e->failure, shim_failure_text(), sizeof e->failure);
     return code;
 }
+
+double shim_exec_measure(shim_exec *e, int64_t n) {
+    double each = -1;
+    shim::on_device(e->stream.device, [&] {
+        int32_t go_on = 0;
+        e->compute(1, &go_on);
+        const int64_t start = now_ns();
+        for (int64_t i = 0; i < n; i++) {
+            if (e->stream.device.cpu) {
+                ggml_cplan plan = gg.graph_plan(e->graph, 1, e->stream.pools.single());
+                plan.work_data = e->stream.work_memory(plan.work_size);
+                gg.graph_compute(e->graph, &plan);
+            } else {
+                gg.backend_graph_compute(e->stream.queue, e->graph);
+            }
+        }
+        each = double(now_ns() - start) / double(n);
+    });
+    return each;
+}

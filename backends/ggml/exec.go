@@ -76,3 +76,7 @@ func (x *executable) releaseWeights() {
 	}
 	x.weights = nil
 }
+
+// measure gives the time in nanoseconds that ggml alone takes for the graph, on
+// one thread, as the mean of n computes: what a run is compared with.
+func (x *executable) measure(n int) float64 { return float64(C.shim_exec_measure(x.ptr, C.int64_t(n))) }

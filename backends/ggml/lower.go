@@ -1,9 +1,11 @@
 package ggml
 
-// #include "shim.h"
+// #include "shim_ops.h"
 import "C"
 
 import (
+	"unsafe"
+
 	"qtsaccel/core/graph"
 	"qtsaccel/core/ops"
 	"qtsaccel/core/tensor"
@@ -13,9 +15,50 @@ import (
 // none where ggml cannot do the call as the operator table says; then the
 // operator arrives decomposed. It must leave nothing that ggml would assert on.
 // The functions are in lower_*.go, by family.
+//
+// Those that are element by element are entered in lower_elementwise.go.
 var lowerings = map[string]func(c *call) []node{
+	"gelu":       one(lowerGelu),
+	"elu":        one(lowerElu),
+	"leaky_relu": one(lowerLeakyRelu),
+	"clamp":      one(lowerClamp),
+	"scale":      one(lowerScale),
+	"swiglu":     one(lowerSwiglu),
+	"maximum":    choosing(C.SHIM_MAXIMUM),
+	"minimum":    choosing(C.SHIM_MINIMUM),
+	"where":      choosing(C.SHIM_WHERE),
+	"cast":       one(lowerCast),
+	"arange":     one(lowerArange),
+
 	"linear": one(lowerLinear),
-	"add":    one(lowerAdd),
+	"matmul": one(lowerMatmul),
+
+	"rms_norm":    one(lowerRMSNorm),
+	"layer_norm":  one(lowerLayerNorm),
+	"group_norm":  one(lowerGroupNorm),
+	"softmax":     one(lowerSoftmax),
+	"reduce_sum":  one(lowerReduceSum),
+	"reduce_mean": one(lowerReduceMean),
+	"reduce_max":  one(lowerReduceMax),
+
+	"rope":      one(lowerRope),
+	"attention": one(lowerAttention),
+
+	"reshape":   one(lowerReshape),
+	"transpose": one(lowerTranspose),
+	"slice":     one(lowerSlice),
+	"concat":    one(lowerConcat),
+	"expand":    one(lowerExpand),
+	"pad":       one(lowerPad),
+	"upsample":  one(lowerUpsample),
+
+	"embedding":   one(lowerEmbedding),
+	"state_write": one(lowerStateWrite),
+	"argmax":      one(lowerArgmax),
+
+	"conv1d":    one(lowerConv1d),
+	"conv2d":    one(lowerConv2d),
+	"lstm_cell": lowerLSTMCell,
 }
 
 // one is for operators with one output; no node means no lowering.
@@ -118,4 +161,17 @@ func fits(nodes []node, types []tensor.Type) bool {
 		}
 	}
 	return true
+}
+
+// constant gives a tensor of numbers, each of 4 bytes, that never change.
+func constant[T int32 | float32](l *lowering, v []T, t tensor.Type) node {
+	n := l.leaf(t)
+	C.shim_constant(l.b, n.t, unsafe.Pointer(unsafe.SliceData(v)), C.size_t(4*len(v)))
+	return n
+}
+
+// deviceTakes says whether the device computes this tensor; if not, it must not be
+// used.
+func (l *lowering) deviceTakes(n node) bool {
+	return n != none && bool(C.shim_take_if_supported(l.b, l.backend.device, n.t))
 }

@@ -1,5 +1,138 @@
 package ggml
 
-func lowerAdd(c *call) node {
-	return c.add(c.rows(c.in(0)), c.in(1))
+/*
+#include "ggml.h"
+#include "shim_ops.h"
+*/
+import "C"
+
+import "qtsaccel/core/tensor"
+
+// sameExtents says whether two shapes differ at most in leading ones: to ggml
+// they are the same.
+func sameExtents(a, b tensor.Shape) bool { return extents(a) == extents(b) }
+
+// broadcast lowers an operator on two tensors. ggml stretches the second operand
+// only, so the first must have the result's shape: where swapping does not bring
+// that about, it is repeated.
+func broadcast(commutes bool, f func(l *lowering, x, y node) node) func(c *call) []node {
+	return one(func(c *call) node {
+		x, y := c.in(0), c.in(1)
+		switch out := c.Out[0].Shape; {
+		case sameExtents(c.In[0].Shape, out):
+		case commutes && sameExtents(c.In[1].Shape, out):
+			x, y = y, x
+		default:
+			x = c.expand(c.dense(x), out)
+		}
+		return f(c.lowering, c.rows(x), c.rows(y))
+	})
+}
+
+// unary lowers one of ggml's unary operators.
+func unary(op C.int32_t) func(c *call) []node {
+	return one(func(c *call) node { return c.unary(op, c.rows(c.in(0))) })
+}
+
+// elementwise lowers an operator that has a function of its own in ggml.
+func elementwise(f func(b *C.struct_shim_builder, x *C.struct_ggml_tensor) *C.struct_ggml_tensor) func(c *call) []node {
+	return one(func(c *call) node { return node{f(c.b, c.dense(c.in(0)).t)} })
+}
+
+func init() {
+	type (
+		graph = *C.struct_shim_builder
+		ten   = *C.struct_ggml_tensor
+	)
+	for name, f := range map[string]func(c *call) []node{
+		"add": broadcast(true, (*lowering).add),
+		"sub": broadcast(false, (*lowering).sub),
+		"mul": broadcast(true, (*lowering).mul),
+		"div": broadcast(false, (*lowering).div),
+
+		"abs":      unary(C.GGML_UNARY_OP_ABS),
+		"neg":      unary(C.GGML_UNARY_OP_NEG),
+		"step":     unary(C.GGML_UNARY_OP_STEP),
+		"relu":     unary(C.GGML_UNARY_OP_RELU),
+		"sigmoid":  unary(C.GGML_UNARY_OP_SIGMOID),
+		"tanh":     unary(C.GGML_UNARY_OP_TANH),
+		"silu":     unary(C.GGML_UNARY_OP_SILU),
+		"exp":      unary(C.GGML_UNARY_OP_EXP),
+		"softplus": unary(C.GGML_UNARY_OP_SOFTPLUS),
+
+		"square": elementwise(func(b graph, x ten) ten { return C.shim_sqr(b, x) }),
+		"sqrt":   elementwise(func(b graph, x ten) ten { return C.shim_sqrt(b, x) }),
+		"log":    elementwise(func(b graph, x ten) ten { return C.shim_log(b, x) }),
+		"sin":    elementwise(func(b graph, x ten) ten { return C.shim_sin(b, x) }),
+		"cos":    elementwise(func(b graph, x ten) ten { return C.shim_cos(b, x) }),
+	} {
+		lowerings[name] = f
+	}
+}
+
+func lowerGelu(c *call) node {
+	switch {
+	case c.Text("approximate") == "none":
+		return c.unary(C.GGML_UNARY_OP_GELU_ERF, c.rows(c.in(0)))
+	case c.backend.cpu: // looks it up in a table of f16
+		return none
+	}
+	return c.unary(C.GGML_UNARY_OP_GELU, c.rows(c.in(0)))
+}
+
+func lowerElu(c *call) node {
+	if c.Real("alpha") != 1 {
+		return none
+	}
+	return c.unary(C.GGML_UNARY_OP_ELU, c.rows(c.in(0)))
+}
+
+func lowerLeakyRelu(c *call) node {
+	return node{C.shim_leaky_relu(c.b, c.dense(c.in(0)).t, C.float(c.Real("negative_slope")))}
+}
+
+func lowerClamp(c *call) node {
+	return node{C.shim_clamp(c.b, c.dense(c.in(0)).t, C.float(c.Real("min")), C.float(c.Real("max")))}
+}
+
+func lowerScale(c *call) node { return c.scale(c.dense(c.in(0)), c.Real("scale"), c.Real("bias")) }
+
+func lowerSwiglu(c *call) node {
+	return node{C.shim_swiglu(c.b, c.dense(c.in(0)).t, c.dense(c.in(1)).t)}
+}
+
+// choosing lowers an operator that picks elements by a kernel of our own.
+func choosing(kernel C.int32_t) func(c *call) []node {
+	return one(func(c *call) node {
+		if !c.backend.cpu {
+			return none
+		}
+		inputs := make([]node, len(c.In))
+		for i := range inputs {
+			inputs[i] = c.in(i)
+		}
+		return c.kernel(kernel, c.Out[0], 0, inputs...)
+	})
+}
+
+func lowerCast(c *call) node {
+	from, to := c.In[0].DType, c.Out[0].DType
+	x := c.dense(c.in(0))
+	switch {
+	case from == to:
+		return x
+	case from.Float() && to.Float(), from == tensor.F32 && to == tensor.I32, from == tensor.I32 && to == tensor.F32:
+		return c.cast(x, to)
+	case !c.backend.cpu || from.Quantised() || to.Quantised():
+		return none
+	}
+	// Integers meet f32 only.
+	f32 := func(s tensor.Shape) tensor.Type { return tensor.Type{DType: tensor.F32, Shape: s} }
+	switch {
+	case from.Float() && from != tensor.F32:
+		x = c.cast(x, tensor.F32)
+	case to.Float() && to != tensor.F32:
+		return c.cast(c.kernel(C.SHIM_CAST, f32(c.Out[0].Shape), 0, x), to)
+	}
+	return c.kernel(C.SHIM_CAST, c.Out[0], 0, x)
 }

@@ -1,10 +1,50 @@
 package ggml
 
-// linear: x w^T + bias. ggml's product takes the weight as it is stored.
+import "qtsaccel/core/tensor"
+
+// lowerLinear: x w^T + bias. ggml's product takes the weight as it is stored.
 func lowerLinear(c *call) node {
-	y := c.mulMat(c.in(1), c.dense(c.in(0)))
+	x, w := c.In[0].Shape, c.In[1].Shape
+	y := c.mulMat(c.dense(c.in(1)), c.asRows(c.in(0), x))
 	if c.Has(2) {
 		y = c.add(y, c.dense(c.in(2)))
 	}
-	return y
+	return c.fromRows(y, append(x[:len(x)-1:len(x)-1], w[0]))
+}
+
+// asRows makes one matrix of all the leading axes: ggml multiplies its rows at
+// once. fromRows gives the shape back.
+func (l *lowering) asRows(x node, s tensor.Shape) node {
+	if len(s) <= 2 {
+		return l.rows(x)
+	}
+	return l.reshape(x, s.Elements()/s.Dim(-1), s.Dim(-1))
+}
+
+func (l *lowering) fromRows(y node, s tensor.Shape) node {
+	if len(s) <= 2 {
+		return y
+	}
+	return l.reshape(y, s...)
+}
+
+// lowerMatmul: a b is a (b^T)^T to ggml, which takes its left factor transposed.
+func lowerMatmul(c *call) node {
+	a, b, out := c.In[0].Shape, c.In[1].Shape, c.Out[0].Shape
+	if len(a) < 2 || len(b) < 2 {
+		return none
+	}
+	swap := []int{0, 1, 2, 3}[:len(b)]
+	swap[len(b)-1], swap[len(b)-2] = swap[len(b)-2], swap[len(b)-1]
+	bT := c.rows(c.transpose(c.in(1), swap...))
+
+	if b[:len(b)-2].Elements() == 1 && len(a) >= len(b) {
+		return c.fromRows(c.mulMat(c.reshape(bT, b.Dim(-1), b.Dim(-2)), c.asRows(c.in(0), a)), out)
+	}
+	// ggml repeats the transposed factor's matrices along the batch, not the other's.
+	x := c.rows(c.in(0))
+	if batch := out[:len(out)-2]; !sameExtents(a[:len(a)-2], batch) {
+		x = c.expand(c.dense(x), append(append(tensor.Shape{}, batch...), a.Dim(-2), a.Dim(-1)))
+	}
+	return c.mulMat(bT, x)
 }

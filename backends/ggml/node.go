@@ -195,3 +195,58 @@ func (l *lowering) cast(x node, d tensor.DType) node {
 
 // lowHalves gives i64 as i32.
 func (l *lowering) lowHalves(x node) node { return l.copy(node{C.shim_low_halves(l.b, x.t)}) }
+
+func (l *lowering) sumRows(x node) node  { return node{C.shim_sum_rows(l.b, x.t)} }
+func (l *lowering) meanRows(x node) node { return node{C.shim_mean(l.b, x.t)} }
+
+// concat2 puts y behind x along an axis of tensors of that rank.
+func (l *lowering) concat2(x, y node, axis, rank int) node {
+	return node{C.shim_concat(l.b, x.t, y.t, C.int32_t(rank-1-axis))}
+}
+
+// pad puts zeros before and behind each axis.
+func (l *lowering) pad(x node, before, after []int64) node {
+	var lo, hi [tensor.MaxRank]C.int32_t
+	for i := range before {
+		lo[len(before)-1-i], hi[len(before)-1-i] = C.int32_t(before[i]), C.int32_t(after[i])
+	}
+	return node{C.shim_pad(l.b, x.t, &lo[0], &hi[0])}
+}
+
+func (l *lowering) padReflect(x node, before, after int64) node {
+	return node{C.shim_pad_reflect(l.b, x.t, C.int32_t(before), C.int32_t(after))}
+}
+
+// upscale repeats the elements of the last two axes to a shape that is a multiple.
+func (l *lowering) upscale(x node, s tensor.Shape) node {
+	ne := extents(s)
+	return node{C.shim_upscale_nearest(l.b, x.t, &ne[0])}
+}
+
+// window is how a convolution's kernel moves along the last axis and the one
+// before it, in this order.
+type window struct{ stride, padding, dilation [2]C.int32_t }
+
+func (l *lowering) im2col(kernel, x node, w window, twoD bool) node {
+	return node{C.shim_im2col(l.b, kernel.t, x.t, &w.stride[0], &w.padding[0], &w.dilation[0], C.bool(twoD))}
+}
+
+func (l *lowering) conv2d(kernel, x node, w window) node {
+	return node{C.shim_conv_2d(l.b, kernel.t, x.t, &w.stride[0], &w.padding[0], &w.dilation[0])}
+}
+
+func (l *lowering) conv2dDepthwise(kernel, x node, w window) node {
+	return node{C.shim_conv_2d_depthwise(l.b, kernel.t, x.t, &w.stride[0], &w.padding[0], &w.dilation[0])}
+}
+
+// kernel runs one of our own kernels, which only the CPU has.
+func (l *lowering) kernel(which C.int32_t, t tensor.Type, axis int, inputs ...node) node {
+	var in [maxKernelInputs]C.shim_tensor
+	for i, n := range inputs {
+		in[i] = n.t
+	}
+	ne := extents(t.Shape)
+	return node{C.shim_custom(l.b, which, dtypes[t.DType], &ne[0], &in[0], C.int32_t(len(inputs)), C.int32_t(axis))}
+}
+
+const maxKernelInputs = 8

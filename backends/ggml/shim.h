@@ -132,6 +132,8 @@ void shim_expand(struct shim_builder *b, struct ggml_tensor *t);
 /* Makes a contiguous tensor the source of output i. */
 void shim_download(struct shim_builder *b, int32_t output, struct ggml_tensor *t);
 
+/* Whether the device computes the tensor's operator; if not, the tensor is dropped. */
+bool shim_take_if_supported(struct shim_builder *b, struct shim_device *device, struct ggml_tensor *t);
 /* Whether the device computes all operators collected so far; the first refused is named. */
 bool shim_builder_supported(struct shim_builder *b, struct shim_device *device, const char **out_refused);
 
@@ -161,6 +163,10 @@ struct shim_timing {
 int32_t shim_exec_run(struct shim_exec *e, uintptr_t in, uintptr_t out, uintptr_t timing, uintptr_t cancel,
                       int32_t threads);
 const char *shim_exec_failure(const struct shim_exec *e);
+
+/* For benchmarks: computes n times on one thread, no more than ggml does, and
+ * gives the nanoseconds that one took. */
+double shim_exec_measure(struct shim_exec *e, int64_t n);
 
 #ifdef __cplusplus
 }

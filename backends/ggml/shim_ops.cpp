@@ -1,6 +1,7 @@
 #include "shim_ops.h"
 
 #include "builder.h"
+#include "cpu_kernels.h"
 
 #define NODE(...) return b->node([&](ggml_context *c) -> ggml_tensor * { return __VA_ARGS__; })
 
@@ -85,6 +86,53 @@ shim_tensor shim_flash_attn(shim_graph b, shim_tensor q, shim_tensor k, shim_ten
         return y;
     });
 }
+shim_tensor shim_sum_rows(shim_graph b, shim_tensor x) { NODE(gg.sum_rows(c, x)); }
+shim_tensor shim_mean(shim_graph b, shim_tensor x) { NODE(gg.mean(c, x)); }
+shim_tensor shim_argmax(shim_graph b, shim_tensor x) { NODE(gg.argmax(c, x)); }
+shim_tensor shim_concat(shim_graph b, shim_tensor x, shim_tensor y, int32_t axis) { NODE(gg.concat(c, x, y, axis)); }
+shim_tensor shim_pad(shim_graph b, shim_tensor x, const int32_t before[4], const int32_t after[4]) {
+    NODE(gg.pad_ext(c, x, before[0], after[0], before[1], after[1], before[2], after[2], before[3], after[3]));
+}
+shim_tensor shim_pad_reflect(shim_graph b, shim_tensor x, int32_t before, int32_t after) {
+    NODE(gg.pad_reflect_1d(c, x, before, after));
+}
+shim_tensor shim_upscale_nearest(shim_graph b, shim_tensor x, const int64_t ne[4]) {
+    NODE(gg.interpolate(c, x, ne[0], ne[1], ne[2], ne[3], GGML_SCALE_MODE_NEAREST));
+}
+shim_tensor shim_im2col(shim_graph b, shim_tensor kernel, shim_tensor x, const int32_t stride[2],
+                        const int32_t padding[2], const int32_t dilation[2], bool two_d) {
+    // In f32 whatever the kernel's dtype: an f16 window would round the input.
+    NODE(gg.im2col(c, kernel, x, stride[0], stride[1], padding[0], padding[1], dilation[0], dilation[1], two_d,
+                   GGML_TYPE_F32));
+}
+shim_tensor shim_conv_2d(shim_graph b, shim_tensor kernel, shim_tensor x, const int32_t stride[2],
+                         const int32_t padding[2], const int32_t dilation[2]) {
+    NODE(gg.conv_2d_direct(c, kernel, x, stride[0], stride[1], padding[0], padding[1], dilation[0], dilation[1]));
+}
+shim_tensor shim_conv_2d_depthwise(shim_graph b, shim_tensor kernel, shim_tensor x, const int32_t stride[2],
+                                   const int32_t padding[2], const int32_t dilation[2]) {
+    NODE(gg.conv_2d_dw_direct(c, kernel, x, stride[0], stride[1], padding[0], padding[1], dilation[0], dilation[1]));
+}
+shim_tensor shim_row_max(shim_graph b, shim_tensor x) {
+    const int n = static_cast<int>(x != nullptr ? x->ne[0] : 1);
+    NODE(gg.pool_2d(c, x, GGML_OP_POOL_MAX, n, 1, n, 1, 0, 0));
+}
+
+shim_tensor shim_custom(shim_graph b, int32_t kernel, int32_t type, const int64_t ne[4], const shim_tensor *inputs,
+                        int32_t n_inputs, int32_t axis) {
+    static shim::kernel *const kernels[] = {
+        shim::concat_kernel, shim::where_kernel,   shim::maximum_kernel, shim::minimum_kernel,
+        shim::argmax_kernel, shim::row_max_kernel, shim::cast_kernel,    shim::lstm_kernel,
+    };
+    return b->node([&](ggml_context *c) {
+        ggml_tensor *y = gg.custom_4d(c, ggml_type(type), ne[0], ne[1], ne[2], ne[3],
+                                      const_cast<ggml_tensor **>(inputs), n_inputs, kernels[kernel], GGML_N_TASKS_MAX,
+                                      nullptr);
+        shim::kernel_axis(y) = axis;
+        return y;
+    });
+}
+
 shim_tensor shim_get_rows(shim_graph b, shim_tensor x, shim_tensor ids) { NODE(gg.get_rows(c, x, ids)); }
 shim_tensor shim_set_rows(shim_graph b, shim_tensor x, shim_tensor values, shim_tensor ids) {
     NODE(gg.set_rows(c, x, values, ids));

@@ -53,6 +53,38 @@ shim_tensor shim_soft_max_ext(shim_graph b, shim_tensor x, shim_tensor mask, flo
 shim_tensor shim_rope(shim_graph b, shim_tensor x, shim_tensor positions, int32_t dims, int32_t mode, float base,
                       float scale);
 shim_tensor shim_flash_attn(shim_graph b, shim_tensor q, shim_tensor k, shim_tensor v, shim_tensor mask, float scale);
+shim_tensor shim_sum_rows(shim_graph b, shim_tensor x);
+shim_tensor shim_mean(shim_graph b, shim_tensor x);
+shim_tensor shim_argmax(shim_graph b, shim_tensor x);
+shim_tensor shim_concat(shim_graph b, shim_tensor x, shim_tensor y, int32_t axis);
+/* before[d] zeros before and after[d] behind ggml's axis d. */
+shim_tensor shim_pad(shim_graph b, shim_tensor x, const int32_t before[4], const int32_t after[4]);
+shim_tensor shim_pad_reflect(shim_graph b, shim_tensor x, int32_t before, int32_t after);
+shim_tensor shim_upscale_nearest(shim_graph b, shim_tensor x, const int64_t ne[4]);
+/* The windows that a kernel meets, f32 [ic * kh * kw, ow, oh, n]; step is {x, y} each. */
+shim_tensor shim_im2col(shim_graph b, shim_tensor kernel, shim_tensor x, const int32_t stride[2],
+                        const int32_t padding[2], const int32_t dilation[2], bool two_d);
+shim_tensor shim_conv_2d(shim_graph b, shim_tensor kernel, shim_tensor x, const int32_t stride[2],
+                         const int32_t padding[2], const int32_t dilation[2]);
+shim_tensor shim_conv_2d_depthwise(shim_graph b, shim_tensor kernel, shim_tensor x, const int32_t stride[2],
+                                   const int32_t padding[2], const int32_t dilation[2]);
+shim_tensor shim_row_max(shim_graph b, shim_tensor x);
+
+/* Kernels of our own on the CPU; see cpu_kernels.h. */
+enum shim_kernel {
+    SHIM_CONCAT,
+    SHIM_WHERE,
+    SHIM_MAXIMUM,
+    SHIM_MINIMUM,
+    SHIM_ARGMAX,
+    SHIM_ROW_MAX,
+    SHIM_CAST,
+    SHIM_LSTM,
+};
+/* Up to 8 inputs. */
+shim_tensor shim_custom(shim_graph b, int32_t kernel, int32_t type, const int64_t ne[4], const shim_tensor *inputs,
+                        int32_t n_inputs, int32_t axis);
+
 shim_tensor shim_get_rows(shim_graph b, shim_tensor x, shim_tensor ids);
 shim_tensor shim_set_rows(shim_graph b, shim_tensor x, shim_tensor values, shim_tensor ids);
 

@@ -74,6 +74,7 @@
     X(conv_2d_dw_direct)           \
     X(pool_2d)                     \
     X(interpolate)                 \
+    X(custom_4d)                   \
     X(argmax)                      \
     X(sum_rows)                    \
     X(mean)                        \

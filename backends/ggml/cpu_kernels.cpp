@@ -1,0 +1,163 @@
+#include "cpu_kernels.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+namespace {
+
+/* The part of n things that is for thread ith of nth. */
+struct part {
+    int64_t begin, end;
+    part(int64_t n, int ith, int nth) : begin(n * ith / nth), end(n * (ith + 1) / nth) {}
+};
+
+int64_t rows_of(const ggml_tensor *t) { return t->ne[1] * t->ne[2] * t->ne[3]; }
+
+/* Walks dst's rows with up to three operands that are broadcast to it. */
+template <int N, class F>
+void each_broadcast_row(ggml_tensor *dst, int ith, int nth, F &&f) {
+    size_t stride[N][4];
+    for (int k = 0; k < N; k++) {
+        for (int d = 0; d < 4; d++) stride[k][d] = dst->src[k]->ne[d] == 1 ? 0 : dst->src[k]->nb[d];
+    }
+    const part rows(rows_of(dst), ith, nth);
+    for (int64_t r = rows.begin; r < rows.end; r++) {
+        const int64_t i1 = r % dst->ne[1], i2 = r / dst->ne[1] % dst->ne[2], i3 = r / dst->ne[1] / dst->ne[2];
+        const char *at[N];
+        size_t step[N];
+        for (int k = 0; k < N; k++) {
+            at[k] = static_cast<const char *>(dst->src[k]->data) + i1 * stride[k][1] + i2 * stride[k][2] +
+                    i3 * stride[k][3];
+            step[k] = stride[k][0];
+        }
+        f(reinterpret_cast<float *>(static_cast<char *>(dst->data) + i1 * dst->nb[1] + i2 * dst->nb[2] +
+                                    i3 * dst->nb[3]),
+          at, step);
+    }
+}
+
+float number(const char *p) {
+    float v;
+    std::memcpy(&v, p, sizeof v);
+    return v;
+}
+
+template <class Pick>
+void pick(ggml_tensor *dst, int ith, int nth, Pick &&choose) {
+    const int64_t n = dst->ne[0];
+    each_broadcast_row<2>(dst, ith, nth, [&](float *y, const char **at, const size_t *step) {
+        for (int64_t i = 0; i < n; i++) y[i] = choose(number(at[0] + i * step[0]), number(at[1] + i * step[1]));
+    });
+}
+
+template <class From, class To>
+void convert(const void *from, void *to, part p) {
+    const From *x = static_cast<const From *>(from);
+    To *y = static_cast<To *>(to);
+    for (int64_t i = p.begin; i < p.end; i++) y[i] = static_cast<To>(x[i]);
+}
+
+template <class From>
+void convert_from(const ggml_tensor *x, ggml_tensor *y, part p) {
+    switch (y->type) {
+        case GGML_TYPE_F32: return convert<From, float>(x->data, y->data, p);
+        case GGML_TYPE_I8: return convert<From, int8_t>(x->data, y->data, p);
+        case GGML_TYPE_I16: return convert<From, int16_t>(x->data, y->data, p);
+        case GGML_TYPE_I32: return convert<From, int32_t>(x->data, y->data, p);
+        default: return convert<From, int64_t>(x->data, y->data, p);
+    }
+}
+
+}  // namespace
+
+int32_t &shim::kernel_axis(ggml_tensor *dst) { return dst->op_params[GGML_MAX_OP_PARAMS / sizeof(int32_t) - 1]; }
+
+void shim::concat_kernel(ggml_tensor *dst, int ith, int nth, void *) {
+    const int axis = kernel_axis(dst);
+    const size_t block = dst->nb[axis] * dst->ne[axis];
+    int64_t outer = 1;
+    for (int d = axis + 1; d < GGML_MAX_DIMS; d++) outer *= dst->ne[d];
+    size_t offset = 0;
+    for (int k = 0; k < GGML_MAX_SRC && dst->src[k] != nullptr; k++) {
+        const size_t bytes = dst->src[k]->nb[axis] * dst->src[k]->ne[axis];
+        const part p(static_cast<int64_t>(bytes), ith, nth);
+        for (int64_t o = 0; o < outer; o++) {
+            std::memcpy(static_cast<char *>(dst->data) + o * block + offset + p.begin,
+                        static_cast<const char *>(dst->src[k]->data) + o * bytes + p.begin, p.end - p.begin);
+        }
+        offset += bytes;
+    }
+}
+
+void shim::where_kernel(ggml_tensor *dst, int ith, int nth, void *) {
+    const int64_t n = dst->ne[0];
+    each_broadcast_row<3>(dst, ith, nth, [&](float *y, const char **at, const size_t *step) {
+        for (int64_t i = 0; i < n; i++) {
+            y[i] = number(at[0] + i * step[0]) != 0 ? number(at[1] + i * step[1]) : number(at[2] + i * step[2]);
+        }
+    });
+}
+
+void shim::maximum_kernel(ggml_tensor *dst, int ith, int nth, void *) {
+    // A NaN on either side stays one, as in numpy.
+    pick(dst, ith, nth, [](float a, float b) { return a > b || a != a ? a : b; });
+}
+
+void shim::minimum_kernel(ggml_tensor *dst, int ith, int nth, void *) {
+    pick(dst, ith, nth, [](float a, float b) { return a < b || a != a ? a : b; });
+}
+
+void shim::argmax_kernel(ggml_tensor *dst, int ith, int nth, void *) {
+    const ggml_tensor *x = dst->src[0];
+    const part rows(rows_of(x), ith, nth);
+    for (int64_t r = rows.begin; r < rows.end; r++) {
+        const float *row = static_cast<const float *>(x->data) + r * x->ne[0];
+        static_cast<int32_t *>(dst->data)[r] = static_cast<int32_t>(std::max_element(row, row + x->ne[0]) - row);
+    }
+}
+
+void shim::row_max_kernel(ggml_tensor *dst, int ith, int nth, void *) {
+    const ggml_tensor *x = dst->src[0];
+    const part rows(rows_of(x), ith, nth);
+    for (int64_t r = rows.begin; r < rows.end; r++) {
+        const float *row = static_cast<const float *>(x->data) + r * x->ne[0];
+        static_cast<float *>(dst->data)[r] = *std::max_element(row, row + x->ne[0]);
+    }
+}
+
+void shim::cast_kernel(ggml_tensor *dst, int ith, int nth, void *) {
+    const ggml_tensor *x = dst->src[0];
+    const part p(x->ne[0] * rows_of(x), ith, nth);
+    switch (x->type) {
+        case GGML_TYPE_F32: return convert_from<float>(x, dst, p);
+        case GGML_TYPE_I8: return convert_from<int8_t>(x, dst, p);
+        case GGML_TYPE_I16: return convert_from<int16_t>(x, dst, p);
+        case GGML_TYPE_I32: return convert_from<int32_t>(x, dst, p);
+        default: return convert_from<int64_t>(x, dst, p);
+    }
+}
+
+void shim::lstm_kernel(ggml_tensor *dst, int ith, int nth, void *) {
+    const ggml_tensor *cell = dst->src[2];
+    const int64_t hidden = cell->ne[0], n = cell->ne[1];
+    const auto sigmoid = [](float v) { return 1 / (1 + std::exp(-v)); };
+    const part units(hidden, ith, nth);
+    const int summands[] = {0, 1, 3, 4};
+    for (int64_t row = 0; row < n; row++) {
+        const float *c = static_cast<const float *>(cell->data) + row * hidden;
+        float *h_next = static_cast<float *>(dst->data) + row * hidden, *c_next = h_next + n * hidden;
+        for (int64_t i = units.begin; i < units.end; i++) {
+            float gate[4] = {};
+            for (const int k : summands) {
+                if (dst->src[k] == nullptr) continue;
+                // The biases are the same for every row.
+                const float *from = static_cast<const float *>(dst->src[k]->data) + (k < 2 ? row * 4 * hidden : 0);
+                for (int g = 0; g < 4; g++) gate[g] += from[g * hidden + i];
+            }
+            const float next = sigmoid(gate[1]) * c[i] + sigmoid(gate[0]) * std::tanh(gate[2]);
+            c_next[i] = next;
+            h_next[i] = sigmoid(gate[3]) * std::tanh(next);
+        }
+    }
+}

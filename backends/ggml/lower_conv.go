@@ -1,0 +1,94 @@
+package ggml
+
+// #include "shim_ops.h"
+import "C"
+
+import (
+	"qtsaccel/core/ops"
+	"qtsaccel/core/tensor"
+)
+
+// maxSpan bounds strides, paddings and dilations: ggml keeps them as int32 and
+// multiplies.
+const maxSpan = 1 << 20
+
+func newWindow(across, down ops.Window) (window, bool) {
+	var w window
+	for i, o := range []ops.Window{across, down} {
+		if o.Before != o.After || max(o.Stride, o.Before, o.Dilation) > maxSpan {
+			return w, false
+		}
+		w.stride[i], w.padding[i], w.dilation[i] = C.int32_t(o.Stride), C.int32_t(o.Before), C.int32_t(o.Dilation)
+	}
+	return w, true
+}
+
+// lowerConv1d: the windows that the kernel meets, as a matrix, times the kernel.
+func lowerConv1d(c *call) node {
+	x, k, out := c.In[0].Shape, c.In[1].Shape, c.Out[0].Shape
+	along := ops.Windows(c.Call)[0]
+	if c.Int("groups") != 1 || c.In[1].DType != tensor.F32 {
+		return none
+	}
+	in := c.dense(c.in(0))
+	if along.Before != along.After {
+		in = c.pad(in, []int64{0, 0, along.Before}, []int64{0, 0, along.After})
+		along.Before, along.After = 0, 0
+	}
+	w, ok := newWindow(along, ops.Window{Stride: 1, Dilation: 1})
+	if !ok {
+		return none
+	}
+	var windows node // [n, out length, c * kernel]
+	if x[1] == 1 && along.Before == 0 && along.Dilation == 1 {
+		// One channel: the windows lie in the input, one stride apart.
+		windows = c.view(in, 0, tensor.Shape{x[0], out[2], k[2]}, []int64{in.stride(2), along.Stride * 4, 4})
+	} else {
+		windows = c.im2col(c.in(1), in, w, false)
+	}
+	kernel := c.reshape(c.in(1), k[0], k[1]*k[2])
+	return c.convProduct(windows, kernel, x[0], out[2], out)
+}
+
+func lowerConv2d(c *call) node {
+	x, k, out := c.In[0].Shape, c.In[1].Shape, c.Out[0].Shape
+	spans := ops.Windows(c.Call)
+	w, ok := newWindow(spans[1], spans[0])
+	if !ok || c.In[1].DType != tensor.F32 {
+		return none
+	}
+	in, groups := c.dense(c.in(0)), c.Int("groups")
+	switch {
+	case groups == x[1] && k[0] == groups && k[1] == 1:
+		y := c.conv2dDepthwise(c.dense(c.in(1)), in, w)
+		return c.channelBias(y, out)
+	case groups != 1:
+		return none
+	}
+	windows := c.im2col(c.in(1), in, w, true) // [n, oh, ow, c * kh * kw]
+	size := out[2] * out[3]
+	windows = c.reshape(windows, x[0], size, k[1]*k[2]*k[3])
+	kernel := c.reshape(c.in(1), k[0], k[1]*k[2]*k[3])
+	return c.convProduct(windows, kernel, x[0], size, out)
+}
+
+// convProduct multiplies windows [n, size, m] with a kernel [oc, m] to [n, oc,
+// size], adds the bias, and gives the result its shape.
+func (c *call) convProduct(windows, kernel node, n, size int64, out tensor.Shape) node {
+	if n == 1 {
+		// With the windows as the left factor the channels come out as rows.
+		return c.channelBias(c.mulMat(windows, kernel), out)
+	}
+	y := c.mulMat(kernel, windows) // [n, size, oc]
+	return c.channelBias(c.copy(c.transpose(y, 0, 2, 1)), out)
+}
+
+// channelBias gives a result its shape and adds input 2, one number a channel.
+func (c *call) channelBias(y node, out tensor.Shape) node {
+	y = c.reshape(y, out...)
+	if !c.Has(2) {
+		return y
+	}
+	perChannel := tensor.Shape{out[1], 1, 1}[:len(out)-1]
+	return c.add(y, c.reshape(c.in(2), perChannel...))
+}

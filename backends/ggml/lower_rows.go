@@ -1,0 +1,62 @@
+package ggml
+
+// #include "shim_ops.h"
+import "C"
+
+import "qtsaccel/core/tensor"
+
+func lowerEmbedding(c *call) node {
+	n := c.In[1].Shape.Elements()
+	rows := c.getRows(c.dense(c.in(0)), c.reshape(c.index(1), n))
+	return c.reshape(rows, c.Out[0].Shape...)
+}
+
+// lowerStateWrite writes into the state's own memory; the result is a look at it.
+func lowerStateWrite(c *call) node {
+	state, values := c.in(0), c.dense(c.in(1))
+	if !c.Has(2) {
+		return c.copyTo(values, state)
+	}
+	s := c.In[0].Shape
+	row := s[1:].Elements()
+	n := c.In[1].Shape[0]
+	written := c.setRows(c.reshape(state, s[0], row), c.reshape(values, n, row), c.index(2))
+	return c.reshape(written, s...)
+}
+
+// lowerArgmax takes the first of equal elements, where ggml's CPU takes the last.
+func lowerArgmax(c *call) node {
+	axis, s := c.Axis(), c.In[0].Shape
+	x := c.dense(c.lastAxis(c.in(0), axis, len(s)))
+	// The exchange of axes has brought the last one to where axis was.
+	left := append(tensor.Shape{}, s[:len(s)-1]...)
+	if axis < len(left) {
+		left[axis] = s[len(s)-1]
+	}
+	var y node
+	if c.backend.cpu {
+		y = c.kernel(C.SHIM_ARGMAX, tensor.Type{DType: tensor.I32, Shape: left}, 0, x)
+	} else {
+		y = c.reshape(node{C.shim_argmax(c.b, c.reshape(x, left.Elements(), s[axis]).t)}, left...)
+	}
+	if axis >= len(left)-1 {
+		return c.reshape(y, c.Out[0].Shape...)
+	}
+	// [.., last, between] to [.., between, last]
+	axes := make([]int, 0, len(left))
+	for i := range left {
+		if i != axis {
+			axes = append(axes, i)
+		}
+	}
+	return c.reshape(c.transpose(y, append(axes, axis)...), c.Out[0].Shape...)
+}
+
+// maxRows gives the largest element of each row.
+func (l *lowering) maxRows(x node) node {
+	if l.backend.cpu {
+		s := tensor.Shape{x.ne(3), x.ne(2), x.ne(1), 1}
+		return l.kernel(C.SHIM_ROW_MAX, tensor.Type{DType: tensor.F32, Shape: s}, 0, x)
+	}
+	return node{C.shim_row_max(l.b, x.t)}
+}
