@@ -20,7 +20,7 @@ const (
 
 var (
 	integer = ops.IntAttr
-	real    = ops.RealAttr
+	number  = ops.RealAttr
 	text    = ops.TextAttr
 	ints    = ops.IntsAttr
 )
@@ -36,10 +36,10 @@ var floats = []tensor.DType{f32, f16, bf16}
 func Cases() map[string][]Case {
 	cases := map[string][]Case{
 		"gelu":       append(unary(x(), text("approximate", "none")), unary(x(), text("approximate", "tanh"))...),
-		"leaky_relu": append(unary(x()), unary(x(), real("negative_slope", 0.3))...),
-		"elu":        append(unary(x()), unary(x(), real("alpha", 0.7))...),
-		"clamp":      append(unary(x(), real("min", -0.5), real("max", 0.25)), unary(x(), real("min", 0), real("max", math.MaxFloat32))...),
-		"scale":      append(unary(x(), real("scale", -2.5)), unary(x(), real("scale", 0.5), real("bias", 3))...),
+		"leaky_relu": append(unary(x()), unary(x(), number("negative_slope", 0.3))...),
+		"elu":        append(unary(x()), unary(x(), number("alpha", 0.7))...),
+		"clamp":      append(unary(x(), number("min", -0.5), number("max", 0.25)), unary(x(), number("min", 0), number("max", math.MaxFloat32))...),
+		"scale":      append(unary(x(), number("scale", -2.5)), unary(x(), number("scale", 0.5), number("bias", 3))...),
 
 		"where": {
 			{In: []Operand{x(33).of(0, 1, -2), x(33), x(33)}},
@@ -68,22 +68,32 @@ func Cases() map[string][]Case {
 			{In: []Operand{x(33), x(33)}}, {In: []Operand{x(1, 257), x(1, 257)}}, {In: []Operand{x(2, 3, 4, 5), x(2, 3, 4, 5)}},
 		},
 		"glu": {
-			{In: []Operand{x(2)}}, {In: []Operand{x(3, 66)}}, {In: []Operand{x(2, 4, 33)}, Attrs: a(integer("axis", 1))},
+			{In: []Operand{x(2)}},
+			{In: []Operand{x(3, 66)}},
+			{In: []Operand{x(2, 4, 33)}, Attrs: a(integer("axis", 1))},
 			{In: []Operand{x(2, 6, 3, 5)}, Attrs: a(integer("axis", -3))},
 		},
 		"embedding": embedding(),
 		"argmax": {
-			{In: []Operand{x(1)}}, {In: []Operand{x(257)}}, {In: []Operand{x(3, 33)}}, {In: []Operand{x(2, 3, 4, 31)}},
-			{In: []Operand{x(5, 33)}, Attrs: a(integer("axis", 0))}, {In: []Operand{x(2, 5, 3)}, Attrs: a(integer("axis", -2))},
+			{In: []Operand{x(1)}},
+			{In: []Operand{x(257)}},
+			{In: []Operand{x(3, 33)}},
+			{In: []Operand{x(2, 3, 4, 31)}},
+			{In: []Operand{x(5, 33)}, Attrs: a(integer("axis", 0))},
+			{In: []Operand{x(2, 5, 3)}, Attrs: a(integer("axis", -2))},
 			{In: []Operand{x(3, 32).of(1, 7, 7, -1)}}, // the first of equals
 		},
 		"top_k": {
-			{In: []Operand{x(1)}, Attrs: a(integer("k", 1))}, {In: []Operand{x(257)}, Attrs: a(integer("k", 5))},
-			{In: []Operand{x(3, 33)}, Attrs: a(integer("k", 33))}, {In: []Operand{x(2, 3, 31)}, Attrs: a(integer("k", 2))},
+			{In: []Operand{x(1)}, Attrs: a(integer("k", 1))},
+			{In: []Operand{x(257)}, Attrs: a(integer("k", 5))},
+			{In: []Operand{x(3, 33)}, Attrs: a(integer("k", 33))},
+			{In: []Operand{x(2, 3, 31)}, Attrs: a(integer("k", 2))},
 		},
 		"arange": {
-			{Attrs: a(integer("count", 1))}, {Attrs: a(integer("count", 257))},
-			{Attrs: a(integer("count", 33), real("start", 5), real("step", -1))}, {Attrs: a(integer("count", 32), real("start", -2.5), real("step", 0.25))},
+			{Attrs: a(integer("count", 1))},
+			{Attrs: a(integer("count", 257))},
+			{Attrs: a(integer("count", 33), number("start", 5), number("step", -1))},
+			{Attrs: a(integer("count", 32), number("start", -2.5), number("step", 0.25))},
 		},
 		"reshape":          reshape(),
 		"transpose":        transpose(),

@@ -49,12 +49,12 @@ func rowNorm(affine int) []Case {
 	var cases []Case
 	for _, s := range shapes[1:] {
 		n := s.Dim(-1)
-		cases = append(cases, Case{In: []Operand{x(s...)}}, Case{In: []Operand{x(s...), weight(f32, n)}, Attrs: a(real("eps", 1e-3))})
+		cases = append(cases, Case{In: []Operand{x(s...)}}, Case{In: []Operand{x(s...), weight(f32, n)}, Attrs: a(number("eps", 1e-3))})
 		if affine == 2 {
 			cases = append(cases, Case{In: []Operand{x(s...), weight(f32, n), x(n)}}, Case{In: []Operand{x(s...), none, x(n)}})
 		}
 	}
-	return append(cases, Case{In: []Operand{x(3, 257).uniform(99, 101)}, Attrs: a(real("eps", 1e-6))})
+	return append(cases, Case{In: []Operand{x(3, 257).uniform(99, 101)}, Attrs: a(number("eps", 1e-6))})
 }
 
 func groupNorm() []Case {
@@ -62,7 +62,7 @@ func groupNorm() []Case {
 		{In: []Operand{x(1, 1, 33)}, Attrs: a(integer("groups", 1))},
 		{In: []Operand{x(2, 6, 31)}, Attrs: a(integer("groups", 3))},
 		{In: []Operand{x(2, 6, 5, 7), weight(f32, 6), weight(f32, 6)}, Attrs: a(integer("groups", 2))},
-		{In: []Operand{x(1, 32, 4, 9), x(32), none}, Attrs: a(integer("groups", 32), real("eps", 1e-3))},
+		{In: []Operand{x(1, 32, 4, 9), x(32), none}, Attrs: a(integer("groups", 32), number("eps", 1e-3))},
 		{In: []Operand{x(3, 8, 4), none, x(8)}, Attrs: a(integer("groups", 4))},
 		{In: []Operand{x(3, 256), weight(f32, 256), weight(f32, 256)}, Attrs: a(integer("groups", 8))},
 	}
@@ -75,9 +75,9 @@ func rope() []Case {
 		cases = append(cases,
 			Case{In: []Operand{x(1, 1, 2), index(i32, 100, 1)}, Attrs: a(m)},
 			Case{In: []Operand{x(5, 3, 32), index(i32, 500, 5)}, Attrs: a(m)},
-			Case{In: []Operand{x(1, 8, 128), index(i32, 1000, 1)}, Attrs: a(m, real("base", 1e6))},
+			Case{In: []Operand{x(1, 8, 128), index(i32, 1000, 1)}, Attrs: a(m, number("base", 1e6))},
 			Case{In: []Operand{x(7, 2, 24), index(i32, 100, 7)}, Attrs: a(m, integer("dims", 10))},
-			Case{In: []Operand{x(3, 4, 64), index(i32, 400, 3)}, Attrs: a(m, real("scale", 0.25))},
+			Case{In: []Operand{x(3, 4, 64), index(i32, 400, 3)}, Attrs: a(m, number("scale", 0.25))},
 		)
 	}
 	return cases
@@ -94,7 +94,7 @@ func attention() []Case {
 		)
 	}
 	return append(cases,
-		Case{In: []Operand{x(3, 2, 33), x(31, 2, 33), x(31, 2, 33)}, Attrs: a(real("scale", 0.5))},
+		Case{In: []Operand{x(3, 2, 33), x(31, 2, 33), x(31, 2, 33)}, Attrs: a(number("scale", 0.5))},
 		Case{In: []Operand{x(3, 2, 32), x(31, 1, 32), x(31, 1, 16)}},
 		Case{In: []Operand{x(3, 4, 16), x(9, 2, 16), x(9, 2, 16)}, Attrs: a(integer("causal", 1))},
 		Case{In: []Operand{x(6, 2, 16), x(9, 2, 16), x(9, 2, 16)}, Attrs: a(integer("causal", 1), integer("window", 3))},

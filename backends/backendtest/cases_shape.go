@@ -100,7 +100,7 @@ func concat() []Case {
 
 func pad() []Case {
 	p := func(mode string, value float64, o Operand, pads ...int64) Case {
-		return Case{In: []Operand{o}, Attrs: a(ints("pads", pads...), text("mode", mode), real("value", value))}
+		return Case{In: []Operand{o}, Attrs: a(ints("pads", pads...), text("mode", mode), number("value", value))}
 	}
 	return []Case{
 		p("constant", 0, x(1), 0, 0),

@@ -141,4 +141,3 @@ func mlp(s *sketchpad, n int64) (want ops.Value) {
 	}
 	return want
 }
-

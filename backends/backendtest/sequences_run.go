@@ -142,7 +142,7 @@ func hostMemory(t *testing.T, b backend.Backend) error {
 	s := newSketchpad(t, b, "host memory")
 	in, v := s.add("in", x(33))
 	y := s.op("relu", []ops.Ref{in}) // what backends like to do in place
-	y = s.op("scale", []ops.Ref{y}, real("scale", 2))
+	y = s.op("scale", []ops.Ref{y}, number("scale", 2))
 	s.result("y", y)
 	if err := s.ready(); err != nil {
 		return err
@@ -201,7 +201,7 @@ func cancel(t *testing.T, b backend.Backend) error {
 	}
 	atomic.StoreInt32(s.options.Cancel, 1)
 	if _, err := s.again(); status.Of(err) != status.Cancelled {
-		return fmt.Errorf("a cancelled run gives %v, want CANCELLED", err)
+		return fmt.Errorf("a cancelled run gives %v, want CANCELLED", status.Of(err))
 	}
 	atomic.StoreInt32(s.options.Cancel, 0)
 	got, err := s.again()

@@ -90,9 +90,9 @@ func readAfterWrite(t *testing.T, b backend.Backend) error {
 	s := newSketchpad(t, b, "sum")
 	sum, _ := s.add("sum", state(f32, 33).of(0))
 	v, _ := s.add("v", x(33).of(1, 2, 3))
-	before := s.op("scale", []ops.Ref{sum}, real("scale", 10))
+	before := s.op("scale", []ops.Ref{sum}, number("scale", 10))
 	once := s.op("state_write", []ops.Ref{sum, s.op("add", []ops.Ref{sum, v})})
-	between := s.op("scale", []ops.Ref{once}, real("scale", 1))
+	between := s.op("scale", []ops.Ref{once}, number("scale", 1))
 	twice := s.op("state_write", []ops.Ref{once, s.op("add", []ops.Ref{once, v})})
 	s.result("before", before)
 	s.result("between", between)
@@ -121,7 +121,7 @@ func executablesShare(t *testing.T, b backend.Backend) (err error) {
 	first, second := newSketchpad(t, b, "first"), newSketchpad(t, b, "second")
 	want1, want2 := mlp(first, 33), mlp(second, 64)
 	counter, _ := first.add("counter", state(f32, 1).of(0))
-	first.result("count", first.op("state_write", []ops.Ref{counter, first.op("scale", []ops.Ref{counter}, real("bias", 1))}))
+	first.result("count", first.op("state_write", []ops.Ref{counter, first.op("scale", []ops.Ref{counter}, number("bias", 1))}))
 	if err := first.ready(); err != nil {
 		return err
 	}
@@ -161,4 +161,3 @@ func executablesShare(t *testing.T, b backend.Backend) (err error) {
 	}
 	return err
 }
-

@@ -67,5 +67,9 @@ func (d *device) weight(t *weights.Tensor) (ops.Value, error) {
 	if err != nil {
 		return ops.Value{}, err
 	}
-	return made.(converted).Value, nil
+	c, ok := made.(converted)
+	if !ok {
+		return ops.Value{}, status.Errorf(status.Internal, "tensor %q has a copy that is not the reference's", t.Name)
+	}
+	return c.Value, nil
 }

@@ -31,8 +31,9 @@ func boundOfCast(c *Call, in []int64) int64 {
 	switch c.Out[0].DType {
 	case tensor.F32, tensor.I32, tensor.I64:
 		return in[0]
+	default:
+		return 0
 	}
-	return 0
 }
 
 // boundOfArange is the bound of whole numbers that f32 can count to.

@@ -59,7 +59,7 @@ func eachRow(s tensor.Shape, sets [][]int, f func(row int, at []int)) {
 	}
 	outer := s[:len(s)-1]
 	index, at := make([]int64, len(outer)), make([]int, len(sets))
-	for row := 0; row < int(outer.Elements()); row++ {
+	for row := range int(outer.Elements()) {
 		f(row, at)
 		for axis := len(outer) - 1; axis >= 0; axis-- {
 			index[axis]++

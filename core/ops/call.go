@@ -175,6 +175,7 @@ func (c *Call) Tolerance() float64 {
 			t = max(t, 2e-3)
 		case tensor.BF16:
 			t = max(t, 1.6e-2)
+		default:
 		}
 	}
 	return t

@@ -106,7 +106,7 @@ func alongLast(b Builder, c *Call, x Ref, keeps bool, attrs ...AttrArg) ([]Ref, 
 	}
 	// What was last now stands in the axis' place; it goes back behind the others.
 	var axes []int64
-	for i := 0; i < last; i++ {
+	for i := range last {
 		if i != axis {
 			axes = append(axes, int64(i))
 		}

@@ -43,7 +43,7 @@ func registerBinary(name, summary string, f func(a, b float64) float64, decompos
 		},
 	}
 	if decompose != nil {
-		op.Decompose = func(b Builder, c *Call, in []Ref) ([]Ref, error) {
+		op.Decompose = func(b Builder, _ *Call, in []Ref) ([]Ref, error) {
 			s := &chain{b: b}
 			return s.result(decompose(s, in[0], in[1]))
 		}

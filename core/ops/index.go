@@ -82,7 +82,7 @@ func init() {
 		Eval: func(c *Call, in, out []Value) error {
 			n, k := int(c.In[0].Shape.Dim(-1)), int(c.Int("k"))
 			order := make([]int, n)
-			for row := 0; row < len(in[0].F)/n; row++ {
+			for row := range len(in[0].F) / n {
 				x := in[0].F[row*n : (row+1)*n]
 				for i := range order {
 					order[i] = i

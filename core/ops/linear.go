@@ -1,6 +1,10 @@
 package ops
 
-import "qtsaccel/core/tensor"
+import (
+	"slices"
+
+	"qtsaccel/core/tensor"
+)
 
 func init() {
 	register(&Op{
@@ -17,7 +21,7 @@ func init() {
 			if c.Has(2) {
 				bias = in[2].F[o]
 			}
-			for row := 0; row < len(in[0].F)/nIn; row++ {
+			for row := range len(in[0].F) / nIn {
 				out[0].F[row*nOut+o] = dot(in[0].F[row*nIn:(row+1)*nIn], w) + bias
 			}
 			return nil
@@ -78,9 +82,9 @@ func inferMatmul(c *Call) ([]tensor.Type, error) {
 func batchOffset(batch int, batches, s tensor.Shape) int {
 	lead := s[:len(s)-2]
 	st, at := broadcastStrides(lead, batches), 0
-	for axis := len(batches) - 1; axis >= 0; axis-- {
-		at += batch % int(batches[axis]) * st[axis]
-		batch /= int(batches[axis])
+	for axis, n := range slices.Backward(batches) {
+		at += batch % int(n) * st[axis]
+		batch /= int(n)
 	}
 	return at * int(s.Dim(-2)*s.Dim(-1))
 }

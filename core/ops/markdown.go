@@ -123,8 +123,9 @@ func (v AttrValue) markdown() string {
 		return fmt.Sprint(v.Ints)
 	case Reals:
 		return fmt.Sprint(v.Reals)
+	default:
+		return "must be given"
 	}
-	return "must be given"
 }
 
 // escaped keeps Markdown from reading a formula's stars and bars as its own.

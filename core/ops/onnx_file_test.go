@@ -115,17 +115,17 @@ func readONNXCases(archive string) ([]onnxCase, error) {
 func readONNXCase(files map[string][]byte, dir string) (onnxCase, error) {
 	c := onnxCase{name: path.Base(dir), attrs: map[string]onnxAttr{}}
 	var nodeIn, nodeOut, graphIn, graphOut []string
-	err := message(files[dir+"/model.onnx"], func(n protowire.Number, v field) error {
+	err := message(files[dir+"/model.onnx"], func(n int, v field) error {
 		if n != 7 { // ModelProto.graph
 			return nil
 		}
-		return message(v.data, func(n protowire.Number, v field) error {
+		return message(v.data, func(n int, v field) error {
 			switch n {
 			case 1: // GraphProto.node
 				c.nodes++
 				return c.node(v.data, &nodeIn, &nodeOut)
 			case 11, 12: // input, output: ValueInfoProto
-				return message(v.data, func(f protowire.Number, v field) error {
+				return message(v.data, func(f int, v field) error {
 					if f == 1 && n == 11 {
 						graphIn = append(graphIn, string(v.data))
 					} else if f == 1 {
@@ -165,7 +165,7 @@ func readONNXCase(files map[string][]byte, dir string) (onnxCase, error) {
 }
 
 func (c *onnxCase) node(data []byte, in, out *[]string) error {
-	return message(data, func(n protowire.Number, v field) error {
+	return message(data, func(n int, v field) error {
 		switch n {
 		case 1:
 			*in = append(*in, string(v.data))
@@ -183,7 +183,7 @@ func (c *onnxCase) node(data []byte, in, out *[]string) error {
 func (c *onnxCase) attribute(data []byte) error {
 	var name string
 	var a onnxAttr
-	err := message(data, func(n protowire.Number, v field) error {
+	err := message(data, func(n int, v field) error {
 		switch n {
 		case 1:
 			name = string(v.data)
@@ -211,7 +211,7 @@ func readONNXTensor(data []byte) (onnxTensor, error) {
 		raw     []byte
 		numbers []uint64
 	)
-	err := message(data, func(n protowire.Number, v field) error {
+	err := message(data, func(n int, v field) error {
 		switch n {
 		case 1:
 			shape = append(shape, int64(v.number))
@@ -285,14 +285,14 @@ type field struct {
 
 // numbers are those of a repeated field of a TensorProto, of which float_data, 4,
 // has 32 bits each, double_data, 10, 64, and the others have varints.
-func (f field) numbers(number protowire.Number) ([]uint64, error) {
+func (f field) numbers(number int) ([]uint64, error) {
 	if f.data == nil {
 		return []uint64{f.number}, nil
 	}
 	var all []uint64
 	for data := f.data; len(data) > 0; {
 		var v uint64
-		n := 0
+		var n int
 		switch number {
 		case 4:
 			var w uint32
@@ -312,7 +312,7 @@ func (f field) numbers(number protowire.Number) ([]uint64, error) {
 }
 
 // message walks over a message's fields.
-func message(data []byte, f func(protowire.Number, field) error) error {
+func message(data []byte, f func(int, field) error) error {
 	for len(data) > 0 {
 		number, kind, n := protowire.ConsumeTag(data)
 		if n < 0 {
@@ -338,7 +338,7 @@ func message(data []byte, f func(protowire.Number, field) error) error {
 			return protowire.ParseError(n)
 		}
 		data = data[n:]
-		if err := f(number, v); err != nil {
+		if err := f(int(number), v); err != nil {
 			return err
 		}
 	}

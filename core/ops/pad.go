@@ -1,6 +1,10 @@
 package ops
 
-import "qtsaccel/core/tensor"
+import (
+	"slices"
+
+	"qtsaccel/core/tensor"
+)
 
 func init() {
 	register(&Op{
@@ -22,9 +26,9 @@ func init() {
 			st := strides(x)
 			for i := range out[0].F {
 				at, left := 0, i
-				for axis := len(y) - 1; axis >= 0; axis-- {
-					k := from[axis][left%int(y[axis])]
-					left /= int(y[axis])
+				for axis, n := range slices.Backward(y) {
+					k := from[axis][left%int(n)]
+					left /= int(n)
 					if k < 0 {
 						at = -1
 						break

@@ -27,7 +27,7 @@ func init() {
 		Eval: func(c *Call, in, out []Value) error {
 			heads, d, dims := int(c.In[0].Shape[1]), int(c.In[0].Shape[2]), RopeDims(c)
 			copy(out[0].F, in[0].F)
-			for row := 0; row < len(in[0].F)/d; row++ {
+			for row := range len(in[0].F) / d {
 				position := float64(in[1].I[row/heads]) * c.Real("scale")
 				y := out[0].F[row*d : (row+1)*d]
 				for i := range dims / 2 {

@@ -98,13 +98,11 @@ func init() {
 		Eval: func(c *Call, in, out []Value) error {
 			to := c.Out[0].DType
 			for i := range out[0].F {
-				v := 0.0
 				if in[0].F != nil {
-					v = in[0].F[i]
+					out[0].F[i] = round(to, in[0].F[i])
 				} else {
-					v = float64(in[0].I[i])
+					out[0].F[i] = round(to, float64(in[0].I[i]))
 				}
-				out[0].F[i] = round(to, v)
 			}
 			for i := range out[0].I {
 				if in[0].F != nil {
@@ -126,8 +124,9 @@ func round(to tensor.DType, v float64) float64 {
 		return float64(tensor.F16ToF32(tensor.F32ToF16(float32(v))))
 	case tensor.BF16:
 		return float64(tensor.BF16ToF32(tensor.F32ToBF16(float32(v))))
+	default:
+		return float64(float32(v))
 	}
-	return float64(float32(v))
 }
 
 func inferReshape(c *Call) ([]tensor.Type, error) {

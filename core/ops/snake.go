@@ -12,7 +12,8 @@ func init() {
 		Source: "Ziyin et al., \"Neural Networks Fail to Learn Periodic Functions and How to Fix It\" (2020); with beta apart from alpha: BigVGAN (2022)",
 		Inputs: []Input{
 			{Name: "x", MinRank: 3, MaxRank: 3},
-			{Name: "alpha", MinRank: 1, MaxRank: 1}, {Name: "beta", MinRank: 1, MaxRank: 1},
+			{Name: "alpha", MinRank: 1, MaxRank: 1},
+			{Name: "beta", MinRank: 1, MaxRank: 1},
 		},
 		Infer: func(c *Call) ([]tensor.Type, error) {
 			for i := 1; i <= 2; i++ {
