@@ -3,6 +3,7 @@
  * copying in, one compute, copying out.
  */
 #include <algorithm>
+#include <cstdio>
 #include <cstring>
 #include <ctime>
 #include <memory>
@@ -222,7 +223,7 @@ int32_t shim_exec_run(shim_exec *e, uintptr_t in, uintptr_t out, uintptr_t timin
         e->download(outputs);
         *reinterpret_cast<shim_timing *>(timing) = {uploaded - start, computed - uploaded, now_ns() - computed};
     });
-    if (code != shim::ok) std::memcpy(e->failure, shim_failure_text(), sizeof e->failure);
+    if (code != shim::ok) std::snprintf(e->failure, sizeof e->failure, "%s", shim_failure_text());
     return code;
 }
 
