@@ -57,7 +57,7 @@ func parse(text string) (*header, error) {
 		h.handles[m[1]] = true
 	}
 	for _, m := range enumForm.FindAllStringSubmatch(text, -1) {
-		for _, line := range strings.Split(m[1], ",") {
+		for line := range strings.SplitSeq(m[1], ",") {
 			e := enumeratorForm.FindStringSubmatch(strings.TrimSpace(line))
 			if e == nil {
 				return nil, fmt.Errorf("enumerator %q has not the form NAME = number", line)
@@ -72,7 +72,7 @@ func parse(text string) (*header, error) {
 	for _, m := range functionForm.FindAllStringSubmatch(text, -1) {
 		f := function{result: strings.TrimSpace(m[1]), name: m[2]}
 		if m[3] != "void" {
-			for _, p := range strings.Split(m[3], ",") {
+			for p := range strings.SplitSeq(m[3], ",") {
 				pm := paramForm.FindStringSubmatch(strings.TrimSpace(p))
 				if pm == nil {
 					return nil, fmt.Errorf("%s: parameter %q has no name", f.name, p)

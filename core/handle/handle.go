@@ -32,8 +32,9 @@ const (
 	Graph
 	Session
 	Plan
-	kinds // one more than the last
 )
+
+const kinds = int(Plan) + 1
 
 // String gives the name of the handle's type in the header.
 func (k Kind) String() string {

@@ -22,7 +22,8 @@ func (s Space[T]) Acquire(h Handle) (Ref[T], error) {
 	if sl == nil {
 		return Ref[T]{}, s.table.explain(h, s.kind)
 	}
-	return Ref[T]{Object: sl.object.(T), table: s.table, slot: sl}, nil
+	object := sl.object.(T) //nolint:errcheck // Add lets nothing else in under the kind
+	return Ref[T]{Object: object, table: s.table, slot: sl}, nil
 }
 
 // Free makes a handle invalid at once. Its object is released when nobody has

@@ -153,7 +153,7 @@ func (t *Table) explain(h Handle, want Kind) error {
 		return status.Errorf(status.InvalidHandle, "handle is null, want a %v", want)
 	case h>>32 == 0 || h>>31 == 1<<33-1: // cut to 32 bits, and perhaps widened with its sign
 		return status.Errorf(status.InvalidHandle, "handle %#x is truncated to 32 bits, want a %v", uint64(h), want)
-	case !h.intact(t.salt) || h.kind() == 0 || h.kind() >= kinds || !t.issued(h):
+	case !h.intact(t.salt) || h.kind() == 0 || int(h.kind()) >= kinds || !t.issued(h):
 		return status.Errorf(status.InvalidHandle, "handle %#x is none that this library gave out, want a %v", uint64(h), want)
 	}
 	if s := t.acquire(h, h.kind()); s != nil {

@@ -28,9 +28,9 @@ func TestOpenedByPath(t *testing.T) {
 	}
 	beside := func(t *testing.T, folder, plugin string) {
 		t.Helper()
-		real, err := filepath.EvalSymlinks(filepath.Join(folder, "qtsaccel"))
+		at, err := filepath.EvalSymlinks(filepath.Join(folder, "qtsaccel"))
 		require.NoError(t, err)
-		require.Equal(t, real, filepath.Dir(plugin))
+		require.Equal(t, at, filepath.Dir(plugin))
 	}
 
 	t.Run("reference", func(t *testing.T) {

@@ -76,7 +76,7 @@ func TestLibraryShowsTheHeadersFunctions(t *testing.T) {
 func TestLibrarysDynamicSection(t *testing.T) {
 	f, err := elf.Open(filepath.Join(product.in(t), "libqtsaccel.so"))
 	require.NoError(t, err)
-	defer f.Close()
+	defer func() { require.NoError(t, f.Close()) }()
 	needed, err := f.DynString(elf.DT_NEEDED)
 	require.NoError(t, err)
 	for _, n := range needed {

@@ -43,9 +43,13 @@ static inline qtsa_graph model_graph(qtsa_weights w) {
     return g;
 }
 
-/* The whole model on a backend of the environment's choice. */
+/* The whole model on a backend of the environment's choice. One thread: on a busy
+ * machine more wait for each other. */
 static inline void model_open(model *m) {
-    OK(qtsa_backend_create(NULL, &m->backend));
+    qtsa_backend_options o;
+    OK(qtsa_backend_options_init(&o, sizeof o));
+    o.threads = 1;
+    OK(qtsa_backend_create(&o, &m->backend));
     m->weights = model_weights();
     m->graph = model_graph(m->weights);
     OK(qtsa_session_create(m->backend, &m->session));
