@@ -85,6 +85,10 @@ bin: ggml ## Build the command line tool
 	@mkdir -p $(DIST)/bin
 	@go build -trimpath -ldflags='-s -w' -o $(DIST)/bin/ ./cmd/...
 
+.PHONY: examples
+examples: deps lib ## Build the example programs
+	@$(MAKE) -C examples/c
+
 .PHONY: install
 install: lib bin ## Install library, plugins, header and tool under PREFIX (and DESTDIR)
 	install -d $(DESTDIR)$(PREFIX)/{bin,include,lib/qtsaccel}
