@@ -7,6 +7,7 @@ import (
 
 	"qtsaccel/core/graph"
 	"qtsaccel/core/ops"
+	"qtsaccel/core/quant"
 	"qtsaccel/core/tensor"
 )
 
@@ -73,6 +74,10 @@ func normal(r *rand.Rand, _ int) float64 { return r.NormFloat64() }
 // value makes the operand's values: numbers that its dtype has.
 func (o Operand) value(r *rand.Rand) (ops.Value, []byte, error) {
 	v := ops.NewValue(o.Type)
+	if o.Type.DType.Quantised() && !quant.CanEncode(o.Type.DType) {
+		data := randomBlocks(r, o.Type)
+		return v, data, v.Decode(data)
+	}
 	for i := range v.F {
 		v.F[i] = o.fill(r, i)
 	}

@@ -15,6 +15,14 @@ func linear() []Case {
 			Case{In: []Operand{x(65, 64), weight(d, 255, 64)}},
 		)
 	}
+	for _, q := range quantised {
+		cases = append(cases,
+			Case{In: []Operand{x(q.row), weight(q.dtype, 17, q.row)}},
+			Case{In: []Operand{x(1, 3*q.row), weight(q.dtype, 33, 3*q.row), x(33)}},
+			Case{In: []Operand{x(2, 5, q.row), weight(q.dtype, 64, q.row)}},
+			Case{In: []Operand{x(65, 2*q.row), weight(q.dtype, 31, 2*q.row)}},
+		)
+	}
 	return append(cases, Case{In: []Operand{x(4, 33), x(6, 33)}}) // a weight that is computed
 }
 

@@ -19,6 +19,9 @@ func embedding() []Case {
 			Case{In: []Operand{weight(d, 7, 5), index(i64, 7, 2, 2, 3)}},
 		)
 	}
+	for _, q := range quantised {
+		cases = append(cases, Case{In: []Operand{weight(q.dtype, 31, 2*q.row), index(i32, 31, 7)}})
+	}
 	return append(cases, Case{In: []Operand{x(9, 33), index(i32, 9, 4)}})
 }
 

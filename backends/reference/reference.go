@@ -27,8 +27,8 @@ func (d *device) Info() backend.Info {
 	}
 }
 
-// Supports takes every call: the table has a kernel for each. A type that the
-// reference cannot read is refused by name when a program is built.
+// Supports takes every call: the table has a kernel for each, and weights of every
+// type are read.
 func (d *device) Supports(*ops.Call) bool { return true }
 
 func (d *device) NewStream() (backend.Stream, error) {
@@ -54,9 +54,6 @@ func (c converted) Free() {
 // weight gives a weight as float64, converted once.
 func (d *device) weight(t *weights.Tensor) (ops.Value, error) {
 	made, err := d.copies.Get(t, nil, func(data []byte) (weights.Copy, error) {
-		if t.Type.DType.Quantised() {
-			return nil, status.Errorf(status.Unsupported, "the reference cannot read %v", t.Type.DType)
-		}
 		memory, err := mem.Alloc(wideBytes(t.Type))
 		if err != nil {
 			return nil, err

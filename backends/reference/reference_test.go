@@ -11,7 +11,6 @@ import (
 	"qtsaccel/core/mem"
 	"qtsaccel/core/ops"
 	"qtsaccel/core/status"
-	"qtsaccel/core/tensor"
 	"qtsaccel/core/weights"
 )
 
@@ -67,24 +66,6 @@ func buildOne(t *testing.T, w *weights.Weights, op string, in func(g *graph.Grap
 	}
 	w.Release()
 	return err
-}
-
-func TestQuantisedWeightsAreRefusedByName(t *testing.T) {
-	before := mem.Live()
-	w := weights.New()
-	require.NoError(t, w.Declare("w", tensor.Type{DType: tensor.Q8_0, Shape: tensor.Shape{2, 32}}))
-	require.NoError(t, w.Set("w", make([]byte, 68)))
-	err := buildOne(t, w, "linear", func(g *graph.Graph) []ops.Ref {
-		x, err := g.Input("x", tensor.Type{DType: tensor.F32, Shape: tensor.Shape{1, 32}})
-		require.NoError(t, err)
-		weight, err := g.Weight(w, "w")
-		require.NoError(t, err)
-		return []ops.Ref{x, weight}
-	})
-	require.Equal(t, status.Unsupported, status.Of(err), "%v", err)
-	require.ErrorContains(t, err, "q8_0")
-	require.ErrorContains(t, err, `"w"`)
-	require.Equal(t, before, mem.Live())
 }
 
 func TestTooLargeIsAnError(t *testing.T) {

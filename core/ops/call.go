@@ -163,19 +163,26 @@ func suggestion(name string, known []string) string {
 // and at least to 1, that is allowed to a backend in this call: the operator's,
 // and where an input is f16 or bf16 and more is done than moving numbers, what
 // it costs to round the other input to the same dtype, as devices do to multiply
-// the two. A result of such a dtype may be off by its own rounding.
+// the two. A result of such a dtype may be off by its own rounding. With quantised
+// weights kernels quantise the other factor, too.
 func (c *Call) Tolerance() float64 {
-	if c.Op.Tolerance <= exact {
-		return c.Op.Tolerance
-	}
 	t := c.Op.Tolerance
 	for _, in := range c.In {
+		if t <= exact {
+			if in.DType.Quantised() { // scale * q + least may be rounded once or twice
+				return 1e-6
+			}
+			continue
+		}
 		switch in.DType {
 		case tensor.F16:
 			t = max(t, 2e-3)
 		case tensor.BF16:
 			t = max(t, 1.6e-2)
 		default:
+			if in.DType.Quantised() {
+				t = max(t, 2e-2)
+			}
 		}
 	}
 	return t

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"math"
 
+	"qtsaccel/core/quant"
 	"qtsaccel/core/status"
 	"qtsaccel/core/tensor"
 )
@@ -53,7 +54,45 @@ func (v Value) Decode(data []byte) error {
 			v.I[i] = int64(le.Uint64(data[8*i:]))
 		}
 	default:
-		return status.Errorf(status.Unsupported, "the reference cannot read %v", v.Type.DType)
+		return v.decodeBlocks(data)
+	}
+	return nil
+}
+
+// piece is how many elements of a quantised tensor are converted at a time: whole
+// blocks of every type.
+const piece = 256
+
+func (v Value) decodeBlocks(data []byte) error {
+	var values [piece]float32
+	elements, bytes := v.Type.DType.Block()
+	for f := v.F; len(f) > 0; {
+		n := min(len(f), piece)
+		size := int64(n) / elements * bytes
+		if err := quant.Decode(v.Type.DType, values[:n], data[:size]); err != nil {
+			return status.Wrapf(err, "the reference cannot read %v", v.Type.DType)
+		}
+		for i, x := range values[:n] {
+			f[i] = float64(x)
+		}
+		f, data = f[n:], data[size:]
+	}
+	return nil
+}
+
+func (v Value) encodeBlocks(data []byte) error {
+	var values [piece]float32
+	elements, bytes := v.Type.DType.Block()
+	for f := v.F; len(f) > 0; {
+		n := min(len(f), piece)
+		for i := range n {
+			values[i] = float32(f[i])
+		}
+		size := int64(n) / elements * bytes
+		if err := quant.Encode(v.Type.DType, data[:size], values[:n]); err != nil {
+			return status.Wrapf(err, "the reference cannot write %v", v.Type.DType)
+		}
+		f, data = f[n:], data[size:]
 	}
 	return nil
 }
@@ -92,7 +131,7 @@ func (v Value) Encode(data []byte) error {
 			le.PutUint64(data[8*i:], uint64(n))
 		}
 	default:
-		return status.Errorf(status.Unsupported, "the reference cannot write %v", v.Type.DType)
+		return v.encodeBlocks(data)
 	}
 	return nil
 }
