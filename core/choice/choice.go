@@ -19,7 +19,15 @@ type Request struct {
 	Device    string // of a GPU: index, PCI id or UUID
 	PluginDir string // "": beside the library
 	Threads   int    // 0: what affinity and cgroup allow
+	Probe     string // "require", "auto" or "off": whether GPUs are proven first
 }
+
+// The modes of the probe.
+const (
+	ProbeRequire = "require" // what cannot be proven is not used
+	ProbeAuto    = "auto"    // where nothing can be proven at all, it is used, with a note
+	ProbeOff     = "off"
+)
 
 // Provider is one backend as the choice sees it. A backend that cannot be had
 // here is an error of code DEVICE_UNAVAILABLE or VERSION_MISMATCH, whose text is
@@ -28,9 +36,9 @@ type Provider struct {
 	// Devices lists the devices of a GPU's API; nil where there is nothing to
 	// choose from.
 	Devices func(Request) ([]Device, error)
-	// Prove makes sure that the device can be trusted with the host's process;
-	// nil where no proof is needed.
-	Prove func(Request, Device) error
+	// Prove makes sure that the device can be trusted with the host's process, and
+	// gives a note on how; nil where no proof is needed.
+	Prove func(Request, Device) (note string, err error)
 	// Open makes the backend on the device, the zero Device where Devices is nil.
 	Open func(Request, Device) (backend.Backend, error)
 }
@@ -68,13 +76,14 @@ func Choose(r Request, getenv func(string) string, providers map[string]Provider
 			continue
 		}
 		var device Device
+		var note string
 		if p.Devices != nil {
 			if s.request.Device != "" && selected == nil {
 				if selected, err = parseSelector(s.request.Device, s.deviceSource); err != nil {
 					return nil, nil, err
 				}
 			}
-			if device, err = find(name, p, s, selected); err != nil {
+			if device, note, err = find(name, p, s, selected); err != nil {
 				if !unavailable(err) {
 					return nil, nil, err
 				}
@@ -84,8 +93,11 @@ func Choose(r Request, getenv func(string) string, providers map[string]Provider
 		}
 		b, err := p.Open(s.request, device)
 		if err == nil {
-			report.Tried = append(report.Tried, Attempt{Name: name, Taken: true})
+			report.Tried = append(report.Tried, Attempt{Name: name, Taken: true, Note: note})
 			report.Backend = b.Info()
+			if p.Devices != nil {
+				report.Device = &device
+			}
 			return b, report, nil
 		}
 		if !unavailable(err) {
@@ -97,27 +109,59 @@ func Choose(r Request, getenv func(string) string, providers map[string]Provider
 		report.Requested, report.Source, report.reasons())
 }
 
-// find gives the device to open, proven.
-func find(name string, p Provider, s *settings, selected *selector) (Device, error) {
+// find gives the device to open, proven, and a note on the proof.
+func find(name string, p Provider, s *settings, selected *selector) (device Device, note string, err error) {
 	devices, err := p.Devices(s.request)
 	if err != nil {
-		return Device{}, err
+		return Device{}, "", err
 	}
 	// Whoever names the backend, or lists it, means it.
-	device, err := pick(name, devices, selected, s.named)
-	if err != nil {
-		return Device{}, err
+	device, err = pick(name, devices, selected, s.named)
+	if err != nil || p.Prove == nil {
+		return device, "", err
 	}
-	if p.Prove != nil {
-		err = p.Prove(s.request, device)
-	}
-	return device, err
+	note, err = p.Prove(s.request, device)
+	return device, note, err
 }
 
 // unavailable says whether auto goes on to the next backend.
 func unavailable(err error) bool {
 	code := status.Of(err)
 	return code == status.DeviceUnavailable || code == status.VersionMismatch
+}
+
+// precedence gives the host's option or, where it is blank, the first variable that
+// is not, and which of them it was.
+func precedence(getenv func(string) string) func(option string, variables ...string) (value, source string) {
+	return func(option string, variables ...string) (value, source string) {
+		if v := strings.TrimSpace(option); v != "" {
+			return v, "option"
+		}
+		for _, name := range variables {
+			if v := strings.TrimSpace(getenv(name)); v != "" {
+				return v, name
+			}
+		}
+		return "", "default"
+	}
+}
+
+// WithEnvironment applies the environment and the defaults to those fields that
+// count whatever the backend: the plugins' folder and the probe's mode.
+func WithEnvironment(r Request, getenv func(string) string) (Request, error) {
+	first := precedence(getenv)
+	r.PluginDir, _ = first(r.PluginDir, "QTSACCEL_PLUGIN_DIR")
+	mode, source := first(r.Probe, "QTSACCEL_PROBE")
+	r.Probe = strings.ToLower(mode)
+	switch r.Probe {
+	case "":
+		r.Probe = ProbeAuto
+	case ProbeRequire, ProbeAuto, ProbeOff:
+	default:
+		return r, status.Errorf(status.InvalidArgument, "unknown mode %q of the probe (from %s); known: %s, %s, %s",
+			r.Probe, source, ProbeRequire, ProbeAuto, ProbeOff)
+	}
+	return r, nil
 }
 
 // settings is a request with the environment and the defaults applied.
@@ -135,21 +179,14 @@ func resolve(r Request, getenv func(string) string) (*settings, error) {
 	if r.Threads < 0 {
 		return nil, status.Errorf(status.InvalidArgument, "threads is %d, want 1 or more, or 0 for the default", r.Threads)
 	}
-	s := &settings{request: r}
-	first := func(option string, variables ...string) (value, source string) {
-		if v := strings.TrimSpace(option); v != "" {
-			return v, "option"
-		}
-		for _, name := range variables {
-			if v := strings.TrimSpace(getenv(name)); v != "" {
-				return v, name
-			}
-		}
-		return "", "default"
+	r, err := WithEnvironment(r, getenv)
+	if err != nil {
+		return nil, err
 	}
+	s := &settings{request: r}
+	first := precedence(getenv)
 	s.request.Backend, s.source = first(r.Backend, "QTSACCEL_BACKEND", "QWEN3_TTS_BACKEND")
 	s.request.Device, s.deviceSource = first(r.Device, "QTSACCEL_GPU_DEVICE", "QWEN3_TTS_GPU_DEVICE")
-	s.request.PluginDir, _ = first(r.PluginDir, "QTSACCEL_PLUGIN_DIR")
 	s.request.Backend = strings.ToLower(s.request.Backend)
 	if s.request.Backend == "" {
 		s.request.Backend = auto

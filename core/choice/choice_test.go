@@ -43,7 +43,7 @@ func absent(why string) Provider {
 }
 
 func unproven(p Provider, why string) Provider {
-	p.Prove = func(Request, Device) error { return status.Errorf(status.DeviceUnavailable, "%s", why) }
+	p.Prove = func(Request, Device) (string, error) { return "", status.Errorf(status.DeviceUnavailable, "%s", why) }
 	return p
 }
 
@@ -165,6 +165,11 @@ func TestChoose(t *testing.T) {
 		{
 			about: "no such PCI id", request: Request{Backend: "vulkan", Device: "0000:70:00.0"}, on: machine(nil), code: status.DeviceUnavailable,
 			words: []string{`no device "0000:70:00.0" among 2 devices`},
+		},
+		{about: "a mode of the probe", request: Request{Probe: "Require "}, on: machine(nil), want: "vulkan:0"},
+		{
+			about: "unknown mode of the probe", env: env("QTSACCEL_PROBE", "never"), on: machine(nil), code: status.InvalidArgument,
+			words: []string{`unknown mode "never" of the probe (from QTSACCEL_PROBE)`, "require, auto, off"},
 		},
 		{about: "threads", request: Request{Threads: -2}, on: machine(nil), code: status.InvalidArgument, words: []string{"threads is -2"}},
 		{

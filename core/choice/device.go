@@ -19,7 +19,9 @@ type Device struct {
 	PCI           string `json:"pci,omitempty"`  // "0000:65:00.0", "" where it has none
 	UUID          string `json:"uuid,omitempty"` // 32 hex digits, "" where it has none
 	MemoryTotal   uint64 `json:"memory_total"`   // bytes
-	MemoryFree    uint64 `json:"memory_free"`    // bytes, when it was asked
+	MemoryFree    uint64 `json:"memory_free"`    // bytes, when it was asked; 0 where nobody knows
+	// Problem says why the device cannot be used, "" where nothing is known against it.
+	Problem string `json:"problem,omitempty"`
 }
 
 // Kind is what a device is; the values are the header's QTSA_DEVICE_*.

@@ -13,6 +13,7 @@ type Report struct {
 	Requested string       `json:"requested"`
 	Source    string       `json:"source"`
 	Tried     []Attempt    `json:"tried"`
+	Device    *Device      `json:"device,omitempty"` // of a GPU
 	Backend   backend.Info `json:"backend"`
 }
 
@@ -21,6 +22,7 @@ type Attempt struct {
 	Name   string `json:"name"`
 	Taken  bool   `json:"taken"`
 	Reason string `json:"reason,omitempty"` // why it was not
+	Note   string `json:"note,omitempty"`   // on how the device was proven
 }
 
 func (r *Report) skip(name, reason string) {
@@ -41,10 +43,23 @@ func (r *Report) Text() string {
 	fmt.Fprintf(&b, "requested: %s (%s)\n", r.Requested, r.Source)
 	for _, a := range r.Tried {
 		if a.Taken {
-			fmt.Fprintf(&b, "  %s: taken\n", a.Name)
+			fmt.Fprintf(&b, "  %s: taken", a.Name)
+			if a.Note != "" {
+				fmt.Fprintf(&b, " (%s)", a.Note)
+			}
+			b.WriteByte('\n')
 		} else {
 			fmt.Fprintf(&b, "  %s: %s\n", a.Name, a.Reason)
 		}
+	}
+	if d := r.Device; d != nil {
+		fmt.Fprintf(&b, "device:    %v (%s), %v", d, d.Name, d.Kind)
+		for _, s := range []string{d.DriverVersion, d.PCI, d.UUID} {
+			if s != "" {
+				fmt.Fprintf(&b, ", %s", s)
+			}
+		}
+		b.WriteByte('\n')
 	}
 	i := r.Backend
 	fmt.Fprintf(&b, "backend:   %s (%s)\nlibrary:   %s\n", i.Name, i.Description, i.Library)

@@ -1,0 +1,147 @@
+package probe
+
+import (
+	"io"
+	"os"
+	"slices"
+	"time"
+
+	"qtsaccel/backends/driver"
+	"qtsaccel/backends/ggml"
+	"qtsaccel/core/status"
+)
+
+// Task is what a child is to do.
+type Task struct {
+	API       string
+	PluginDir string        // "": the driver only
+	Skip      []int         // indices of devices not to be computed on
+	Limit     time.Duration // after which the child ends itself; 0: never
+}
+
+// Child probes an API in this process, which it takes over: it may crash here, and
+// it ends when lifeline, a pipe that the parent holds, comes to its end. Lines go to w.
+func Child(t Task, lifeline io.Reader, w io.Writer) error {
+	if err := forbidCoreDumps(); err != nil {
+		return status.Wrapf(err, "core dumps cannot be turned off")
+	}
+	if t.Limit > 0 {
+		time.AfterFunc(t.Limit, endSelf)
+	}
+	if lifeline != nil {
+		go func() {
+			_, _ = io.Copy(io.Discard, lifeline)
+			endSelf()
+		}()
+	}
+	// Without it a failed assertion starts a debugger on us.
+	if err := os.Setenv("GGML_NO_BACKTRACE", "1"); err != nil {
+		return status.Errorf(status.Internal, "environment: %w", err)
+	}
+	printWarnings()
+	tell := func(l line) error {
+		return status.Wrapf(l.write(w), "the parent cannot be told")
+	}
+	if err := tell(line{Protocol: protocol, Begin: stepDriver}); err != nil {
+		return err
+	}
+	report := driver.Detect(t.API)
+	findings, naming, err := findingsOf(report, os.Getenv(VisibleVariable))
+	if err != nil {
+		report.Reason = err.Error()
+	}
+	if err := tell(line{Driver: report, Devices: findings}); err != nil {
+		return err
+	}
+	if len(findings) > 0 && t.PluginDir != "" {
+		if err := t.tryPlugin(&Verdict{API: t.API, Findings: findings}, naming, tell); err != nil {
+			return err
+		}
+	}
+	return tell(line{Done: true})
+}
+
+// tryPlugin tells what becomes of the plugin; its error is that nobody listens.
+func (t *Task) tryPlugin(v *Verdict, naming string, tell func(line) error) error {
+	if err := tell(line{Begin: stepPlugin}); err != nil {
+		return err
+	}
+	library, listed, err := loadAll(t.API, t.PluginDir, naming)
+	if err != nil {
+		return tell(line{Failure: err.Error()})
+	}
+	for i := range v.Findings {
+		if slices.Contains(t.Skip, i) {
+			continue
+		}
+		if err := tell(line{Begin: stepDevice, Device: i}); err != nil {
+			return err
+		}
+		f := &v.Findings[i]
+		at := v.PluginIndex(listed, i)
+		if at < 0 {
+			f.Reason = "the plugin does not list it"
+		} else if err := tryDevice(library, at, f); err != nil {
+			f.Reason = err.Error()
+		} else {
+			f.Proven = true
+		}
+		if err := tell(line{Finding: f}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// loadAll loads the plugin so that it lists every device.
+func loadAll(api, dir, naming string) (*ggml.Library, []ggml.Device, error) {
+	if naming != "" {
+		if err := os.Setenv(VisibleVariable, naming); err != nil {
+			return nil, nil, status.Errorf(status.Internal, "environment: %w", err)
+		}
+	}
+	library, err := ggml.Open([]string{dir})
+	if err != nil {
+		return nil, nil, err
+	}
+	listed, err := library.Devices(api)
+	return library, listed, err
+}
+
+// tryDevice computes on a device, and asks for its free memory where the driver
+// did not tell.
+func tryDevice(l *ggml.Library, index int, f *Finding) error {
+	b, err := ggml.New(l, ggml.Options{Device: f.API, Index: index})
+	if err != nil {
+		return err
+	}
+	err = try(b)
+	if err == nil && f.MemoryFree == 0 {
+		_, f.MemoryFree, err = b.Memory()
+	}
+	if closing := b.Close(); err == nil {
+		err = closing
+	}
+	return err
+}
+
+// findingsOf lists the visible devices; for naming see [Visible].
+func findingsOf(report *driver.Report, visible string) (findings []Finding, naming string, err error) {
+	devices, naming, err := Visible(report, visible)
+	for _, d := range devices {
+		findings = append(findings, Finding{Device: d.Device, Physical: d.Physical})
+	}
+	return findings, naming, err
+}
+
+// Inspect finds out the same in this process, without computing: for hosts that
+// waive the probe. Nothing that it finds is proven.
+func Inspect(api string, getenv func(string) string) *Verdict {
+	v := &Verdict{API: api, Driver: driver.Detect(api), At: time.Now()}
+	v.Reason = v.Driver.Reason
+	var err error
+	if v.Findings, _, err = findingsOf(v.Driver, getenv(VisibleVariable)); err != nil {
+		v.Reason = err.Error()
+	}
+	return v
+}

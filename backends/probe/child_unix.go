@@ -1,0 +1,48 @@
+//go:build unix
+
+package probe
+
+/*
+#include <stdint.h>
+#include <stdio.h>
+
+// ggml's warnings and errors say why a device fails: the parent keeps what is
+// printed.
+static void print_warning(int32_t level, const char *text, void *user) {
+    (void)user;
+    if (level >= 3) fprintf(stderr, "%s\n", text);
+}
+
+typedef void (*log_sink)(int32_t, const char *, void *);
+static log_sink warning_sink(void) { return print_warning; }
+*/
+import "C"
+
+import (
+	"os"
+	"syscall"
+	"unsafe"
+
+	"qtsaccel/backends/ggml"
+)
+
+// forbidCoreDumps also keeps dumps from the programs that core_pattern pipes them
+// to: for those the kernel takes a limit of 0 as none, but 1 as "no dump"
+// (fs/coredump.c), and into a file nothing fits in one byte.
+func forbidCoreDumps() error {
+	var limit syscall.Rlimit
+	if err := syscall.Getrlimit(syscall.RLIMIT_CORE, &limit); err != nil {
+		return err
+	}
+	limit.Cur = min(1, limit.Max)
+	return syscall.Setrlimit(syscall.RLIMIT_CORE, &limit)
+}
+
+// endSelf cannot be hindered by what a plugin has done to the process.
+func endSelf() {
+	_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
+}
+
+func printWarnings() {
+	ggml.SetLogSink(unsafe.Pointer(C.warning_sink()), 0)
+}

@@ -1,0 +1,207 @@
+package probe
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"qtsaccel/backends/ggml"
+	"qtsaccel/core/status"
+)
+
+// DefaultLimit is the time that a probe of one API may take.
+const DefaultLimit = 10 * time.Second
+
+// LimitVariable is the environment variable with another limit, in seconds.
+const LimitVariable = "QTSACCEL_PROBE_TIMEOUT"
+
+// ErrCannotProbe is in the chain of an error that says nothing about the device:
+// there is no program to probe with, or it cannot be started.
+var ErrCannotProbe = errors.New("devices cannot be proven")
+
+// A Prober starts probes and remembers what came of them. It may be used from any
+// goroutine; probes take turns.
+type Prober struct {
+	// Getenv reads a variable of the process's environment, "" if unset.
+	Getenv func(string) string
+	// Self is the running program where that is the tool.
+	Self string
+
+	mu   sync.Mutex
+	memo map[string]*Verdict
+}
+
+// Verdict gives what is known about an API with its plugin in dir, or has it found
+// out; fresh: in any case. With dir "" the driver alone is looked at, and nothing
+// is proven. The error is [ErrCannotProbe]'s or about the limit; what the probe
+// finds wrong is in the verdict.
+func (p *Prober) Verdict(api, dir string, fresh bool) (*Verdict, error) {
+	limit, err := p.limit()
+	if err != nil {
+		return nil, err
+	}
+	s := &subject{api: api, machine: machine()}
+	if dir != "" {
+		for _, name := range []string{ggml.PluginFile(api), ggml.PluginFile("base")} {
+			f, err := versionOf(filepath.Join(dir, name))
+			if err != nil {
+				return nil, status.Errorf(status.DeviceUnavailable, "%w", err)
+			}
+			s.files = append(s.files, f)
+		}
+	}
+	key := fmt.Sprintf("%s %s %v", api, s.machine, s.files)
+	cache := CacheDir(p.Getenv)
+
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if !fresh {
+		if v := p.memo[key]; v != nil && v.stands(time.Now()) {
+			return v, nil
+		}
+		if v := load(cache, s); v != nil {
+			p.remember(key, v)
+			return v, nil
+		}
+	}
+	program, err := p.find(dir)
+	if err != nil {
+		return nil, err
+	}
+	v, err := run(program, api, dir, limit)
+	if err != nil {
+		return nil, err
+	}
+	store(cache, s, v)
+	remembered := *v
+	remembered.Remembered = true
+	p.remember(key, &remembered)
+	return v, nil
+}
+
+func (p *Prober) remember(key string, v *Verdict) {
+	if p.memo == nil {
+		p.memo = map[string]*Verdict{}
+	}
+	p.memo[key] = v
+}
+
+func (p *Prober) limit() (time.Duration, error) {
+	text := strings.TrimSpace(p.Getenv(LimitVariable))
+	if text == "" {
+		return DefaultLimit, nil
+	}
+	seconds, err := strconv.ParseFloat(text, 64)
+	if err != nil || !(seconds > 0 && seconds <= 3600) {
+		return 0, status.Errorf(status.InvalidArgument, "%s is %q, want seconds, more than 0 and at most 3600", LimitVariable, text)
+	}
+	return time.Duration(seconds * float64(time.Second)), nil
+}
+
+// find gives the program to probe with: beside the plugins, in the folder "bin" of
+// the installation that they or this library belong to, or the tool itself.
+func (p *Prober) find(dir string) (string, error) {
+	var paths []string
+	if dir != "" {
+		paths = append(paths, filepath.Join(dir, "qtsaccel"), filepath.Join(dir, "..", "..", "bin", "qtsaccel"))
+	}
+	for _, self := range ggml.SelfDirs() {
+		paths = append(paths, filepath.Join(self, "..", "bin", "qtsaccel"))
+	}
+	if p.Self != "" {
+		paths = append(paths, p.Self)
+	}
+	for _, path := range paths {
+		if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() && info.Mode()&0o111 != 0 {
+			return path, nil
+		}
+	}
+	return "", status.Errorf(status.DeviceUnavailable, "%w: there is no %s", ErrCannotProbe, strings.Join(slices.Compact(paths), ", no "))
+}
+
+// run has children find out about an API. A device at which one ends or hangs is
+// left out by the next, as long as there is time.
+func run(program, api, dir string, limit time.Duration) (*Verdict, error) {
+	v := &Verdict{API: api, Probed: true, At: time.Now()}
+	deadline := v.At.Add(limit)
+	var skip []string
+	for {
+		left := time.Until(deadline)
+		args := []string{"probe", "--lines-fd", "3", "--api", api, "--limit", (left + time.Second).String()}
+		if dir != "" {
+			args = append(args, "--plugin-dir", dir)
+		}
+		if len(skip) > 0 {
+			args = append(args, "--skip", strings.Join(skip, ","))
+		}
+		c, err := spawn(program, args)
+		if err != nil {
+			return nil, status.Errorf(status.DeviceUnavailable, "%w: %s cannot be started: %w", ErrCannotProbe, program, err)
+		}
+		listener := newListener(v)
+		ended := c.read(deadline, listener.take)
+		c.end()
+		if !listener.hello {
+			return nil, status.Errorf(status.DeviceUnavailable, "%w: %s does not answer as a prober of this version%s",
+				ErrCannotProbe, program, listener.said())
+		}
+		if listener.done {
+			return v, nil
+		}
+		what := "the probe's process ended while " + string(listener.began)
+		if !ended {
+			what = fmt.Sprintf("the probe did not come to an end in %v, it hangs while %s", limit, listener.began)
+		}
+		what += listener.said()
+		if listener.began != stepDevice || listener.device >= len(v.Findings) {
+			v.Reason = what
+			return v, nil
+		}
+		v.Findings[listener.device].Reason = what
+		skip = append(skip, strconv.Itoa(listener.device))
+		if !ended || len(skip) == len(v.Findings) {
+			v.Reason = "the probe ended before it came to this device"
+			return v, nil
+		}
+	}
+}
+
+// listener puts a verdict together from what a child tells.
+type listener struct {
+	reader
+	hello, done bool
+}
+
+func newListener(v *Verdict) *listener {
+	l := &listener{}
+	l.emit = func(said *line) {
+		switch {
+		case said.Protocol == protocol:
+			l.hello = true
+		case !l.hello:
+		case said.Driver != nil:
+			v.Driver, v.Reason = said.Driver, said.Driver.Reason
+			if v.Findings == nil { // not so for a second child
+				v.Findings = said.Devices
+			}
+		case said.Failure != "":
+			v.Reason = said.Failure + l.said()
+		case said.Finding != nil:
+			if f := said.Finding; !f.Proven && f.Reason != "" {
+				f.Reason += l.said()
+			}
+			if said.Finding.Index < len(v.Findings) {
+				v.Findings[said.Finding.Index] = *said.Finding
+			}
+		case said.Done:
+			l.done = true
+		}
+	}
+	return l
+}

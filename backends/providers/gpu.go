@@ -1,0 +1,133 @@
+package providers
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"sync"
+
+	"qtsaccel/backends/ggml"
+	"qtsaccel/backends/probe"
+	"qtsaccel/core/backend"
+	"qtsaccel/core/choice"
+	"qtsaccel/core/status"
+)
+
+// gpu is an API whose devices are proven in a child process.
+type gpu struct {
+	api string
+	set *Set
+
+	mu      sync.Mutex // held while the plugin is loaded
+	entered bool
+}
+
+// look finds out about the API's devices; the note says how much that is worth.
+func (g *gpu) look(r choice.Request) (*probe.Verdict, string, error) {
+	dir, err := pluginDir(r)
+	if err != nil {
+		return nil, "", err
+	}
+	if err := checkPlugin(dir, g.api); err != nil {
+		return nil, "", err
+	}
+	return g.verdict(r, dir)
+}
+
+// verdict is look without a plugin, too: dir may be "".
+func (g *gpu) verdict(r choice.Request, dir string) (*probe.Verdict, string, error) {
+	if r.Probe == choice.ProbeOff {
+		return probe.Inspect(g.api, g.set.getenv), "not proven: the probe is off", nil
+	}
+	v, err := g.set.prober.Verdict(g.api, dir, false)
+	if errors.Is(err, probe.ErrCannotProbe) && r.Probe == choice.ProbeAuto {
+		return probe.Inspect(g.api, g.set.getenv), "not proven: " + err.Error(), nil
+	}
+	if err != nil {
+		return nil, "", err
+	}
+	if v.Remembered {
+		return v, "proven in a child process at " + v.At.Format("2006-01-02 15:04:05"), nil
+	}
+	return v, "proven in a child process", nil
+}
+
+func (g *gpu) devices(r choice.Request) ([]choice.Device, error) {
+	v, _, err := g.look(r)
+	if err != nil {
+		return nil, err
+	}
+	return v.Devices()
+}
+
+func (g *gpu) prove(r choice.Request, d choice.Device) (string, error) {
+	v, note, err := g.look(r)
+	if err != nil || !v.Probed {
+		return note, err
+	}
+	return note, v.Check(d)
+}
+
+func (g *gpu) open(r choice.Request, d choice.Device) (backend.Backend, error) {
+	v, _, err := g.look(r)
+	if err != nil {
+		return nil, err
+	}
+	l, err := library(r)
+	if err != nil {
+		return nil, err
+	}
+	index, err := g.enter(l, v, d)
+	if err != nil {
+		return nil, err
+	}
+	return ggml.New(l, ggml.Options{Device: g.api, Index: index, Threads: r.Threads})
+}
+
+// enter loads the plugin, if it is not, and finds the device among those that it
+// lists.
+func (g *gpu) enter(l *ggml.Library, v *probe.Verdict, d choice.Device) (int, error) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	naming := ""
+	if v.NeedsNaming(d.Index) {
+		var err error
+		if _, naming, err = probe.Visible(v.Driver, g.set.getenv(probe.VisibleVariable)); err != nil {
+			return 0, err
+		}
+	}
+	list := l.Devices
+	if naming != "" && !g.entered && g.set.getenv(probe.VisibleVariable) == "" {
+		list = named(l, naming)
+	}
+	listed, err := list(g.api)
+	if err != nil {
+		return 0, err
+	}
+	g.entered = true
+	if index := v.PluginIndex(listed, d.Index); index >= 0 {
+		return index, nil
+	}
+	why := "the plugin does not list it"
+	if naming != "" {
+		why += fmt.Sprintf(": it was loaded for hardware only and cannot be loaded twice; take this device first, or set %s=%s before",
+			probe.VisibleVariable, naming)
+	}
+	return 0, status.Errorf(status.DeviceUnavailable, "%v (%s): %s", d, d.Name, why)
+}
+
+// named lists devices with the variable set that names them, which the plugin reads
+// once, when it is loaded. The variable is gone again afterwards: it would reach the
+// host's children.
+func named(l *ggml.Library, naming string) func(api string) ([]ggml.Device, error) {
+	return func(api string) ([]ggml.Device, error) {
+		if err := os.Setenv(probe.VisibleVariable, naming); err != nil {
+			return nil, status.Errorf(status.Internal, "environment: %w", err)
+		}
+		listed, err := l.Devices(api)
+		if unset := os.Unsetenv(probe.VisibleVariable); err == nil && unset != nil {
+			err = status.Errorf(status.Internal, "environment: %w", unset)
+		}
+		return listed, err
+	}
+}

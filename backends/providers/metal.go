@@ -1,0 +1,45 @@
+package providers
+
+import (
+	"qtsaccel/backends/ggml"
+	"qtsaccel/core/backend"
+	"qtsaccel/core/choice"
+	"qtsaccel/core/status"
+)
+
+// metalProvider is Metal's: a part of Apple's systems that needs no proof. list
+// gives the devices that its plugin finds. It was never run on a Mac.
+func metalProvider(goos string, list func(r choice.Request, api string) ([]ggml.Device, error)) choice.Provider {
+	return choice.Provider{
+		Devices: func(r choice.Request) ([]choice.Device, error) {
+			if goos != "darwin" {
+				return nil, status.Errorf(status.DeviceUnavailable, "Metal exists on Apple's systems only")
+			}
+			listed, err := list(r, "metal")
+			if err != nil {
+				return nil, err
+			}
+			devices := make([]choice.Device, len(listed))
+			for i, l := range listed {
+				// Apple's GPUs share the host's memory.
+				devices[i] = choice.Device{API: "metal", Index: i, Name: l.Description, Kind: choice.Integrated}
+			}
+			return devices, nil
+		},
+		Open: func(r choice.Request, d choice.Device) (backend.Backend, error) {
+			l, err := library(r)
+			if err != nil {
+				return nil, err
+			}
+			return ggml.New(l, ggml.Options{Device: "metal", Index: d.Index, Threads: r.Threads})
+		},
+	}
+}
+
+func listed(r choice.Request, api string) ([]ggml.Device, error) {
+	l, err := library(r)
+	if err != nil {
+		return nil, err
+	}
+	return l.Devices(api)
+}

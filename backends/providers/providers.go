@@ -1,0 +1,93 @@
+// Package providers puts the backends of this build together as the choice sees
+// them: ggml's, each GPU proven by the probe before its plugin is loaded, and the
+// reference.
+package providers
+
+import (
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+
+	"qtsaccel/backends/ggml"
+	"qtsaccel/backends/probe"
+	"qtsaccel/backends/reference"
+	"qtsaccel/core/backend"
+	"qtsaccel/core/choice"
+	"qtsaccel/core/status"
+)
+
+// Set is the backends of this build. It remembers what probes have found, so a
+// process keeps one.
+type Set struct {
+	getenv func(string) string
+	prober *probe.Prober
+	gpus   []*gpu
+}
+
+// New makes the set. getenv reads a variable of the process's environment, "" if
+// unset; self is the path of the running program where that is the tool, which can
+// then probe, "" otherwise.
+func New(getenv func(string) string, self string) *Set {
+	s := &Set{getenv: getenv, prober: &probe.Prober{Getenv: getenv, Self: self}}
+	for _, api := range []string{"cuda", "vulkan"} {
+		s.gpus = append(s.gpus, &gpu{api: api, set: s})
+	}
+	return s
+}
+
+// All gives the backends by the names that hosts ask for.
+func (s *Set) All() map[string]choice.Provider {
+	all := map[string]choice.Provider{
+		"cpu":       {Open: openCPU},
+		"metal":     metalProvider(runtime.GOOS, listed),
+		"reference": {Open: func(choice.Request, choice.Device) (backend.Backend, error) { return reference.New(), nil }},
+	}
+	for _, g := range s.gpus {
+		all[g.api] = choice.Provider{Devices: g.devices, Prove: g.prove, Open: g.open}
+	}
+	return all
+}
+
+func openCPU(r choice.Request, _ choice.Device) (backend.Backend, error) {
+	l, err := library(r)
+	if err != nil {
+		return nil, err
+	}
+	return ggml.New(l, ggml.Options{Device: "cpu", Threads: r.Threads})
+}
+
+// library loads ggml from the request's folder.
+func library(r choice.Request) (*ggml.Library, error) { return ggml.Open(pluginDirs(r)) }
+
+func pluginDirs(r choice.Request) []string {
+	if r.PluginDir != "" {
+		return []string{r.PluginDir}
+	}
+	return ggml.DefaultPluginDirs()
+}
+
+// pluginDir is the folder that [library] would load from: the first with ggml's
+// base library, which may be a link.
+func pluginDir(r choice.Request) (string, error) {
+	var looked []string
+	for _, dir := range pluginDirs(r) {
+		path := filepath.Join(dir, ggml.PluginFile("base"))
+		if real, err := filepath.EvalSymlinks(path); err == nil {
+			if real, err = filepath.Abs(real); err == nil {
+				return filepath.Dir(real), nil
+			}
+		}
+		looked = append(looked, path)
+	}
+	return "", status.Errorf(status.DeviceUnavailable, "there is no %s", strings.Join(looked, ", no "))
+}
+
+// checkPlugin says whether the folder has the plugin of an API.
+func checkPlugin(dir, api string) error {
+	path := filepath.Join(dir, ggml.PluginFile(api))
+	if _, err := os.Stat(path); err != nil {
+		return status.Errorf(status.DeviceUnavailable, "there is no plugin %s", path)
+	}
+	return nil
+}

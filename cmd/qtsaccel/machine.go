@@ -1,0 +1,45 @@
+package main
+
+import (
+	"flag"
+	"os"
+	"path/filepath"
+
+	"qtsaccel/backends/ggml"
+	"qtsaccel/backends/providers"
+	"qtsaccel/core/choice"
+)
+
+// places are the options that say where plugins are and how far they are trusted.
+type places struct{ request choice.Request }
+
+func (p *places) register(f *flag.FlagSet) {
+	f.StringVar(&p.request.PluginDir, "plugin-dir", "",
+		"the `folder` with ggml's libraries (default: $QTSACCEL_PLUGIN_DIR, beside the tool, or ../lib/qtsaccel)")
+}
+
+// open gives the backends and the request, with the folder in which an installation
+// has the plugins.
+func (p *places) open() (*providers.Set, choice.Request) {
+	self, err := os.Executable()
+	if err != nil {
+		self = ""
+	}
+	r := p.request
+	if r.PluginDir == "" && os.Getenv("QTSACCEL_PLUGIN_DIR") == "" && self != "" {
+		r.PluginDir = beside(self)
+	}
+	return providers.New(os.Getenv, self), r
+}
+
+// beside is the first folder near the tool that has ggml, the last if none has.
+func beside(self string) string {
+	if real, err := filepath.EvalSymlinks(self); err == nil {
+		self = real
+	}
+	bin := filepath.Dir(self)
+	if _, err := os.Stat(filepath.Join(bin, ggml.PluginFile("base"))); err == nil {
+		return bin
+	}
+	return filepath.Join(bin, "..", "lib", "qtsaccel")
+}
