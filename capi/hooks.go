@@ -9,6 +9,7 @@ import (
 	"errors"
 	"runtime"
 
+	"qtsaccel/backends/ggml"
 	"qtsaccel/core/handle"
 	"qtsaccel/core/mem"
 )
@@ -47,3 +48,6 @@ func qtsa_test_allocations() C.uint64_t {
 	runtime.ReadMemStats(&m)
 	return C.uint64_t(m.Mallocs)
 }
+
+//export qtsa_test_log
+func qtsa_test_log(level C.int32_t) { ggml.Log(int32(level), "a line of the library's own") }

@@ -130,7 +130,10 @@ func TestBadInput(t *testing.T) {
 
 func TestThreads(t *testing.T) {
 	program := compile(t, "threads", &product)
-	onEachBackend(t, func(t *testing.T, backend string) { run(t, "", backend, program) })
+	onEachBackend(t, func(t *testing.T, backend string) {
+		// The library itself prints nothing, whatever happens.
+		require.Equal(t, "ok\n", run(t, "", backend, program))
+	})
 }
 
 func TestFork(t *testing.T) {
@@ -144,6 +147,16 @@ func TestFork(t *testing.T) {
 			require.True(t, strings.Contains(string(source), f+"("), "fork.c does not call %s", f)
 		}
 	}
+}
+
+func TestCancel(t *testing.T) {
+	program := compile(t, "cancel", &product)
+	onEachBackend(t, func(t *testing.T, backend string) { run(t, "", backend, program) })
+}
+
+func TestLog(t *testing.T) {
+	program := compile(t, "log", &hooked)
+	onEachBackend(t, func(t *testing.T, backend string) { run(t, "", backend, program) })
 }
 
 func TestPanicBecomesAStatus(t *testing.T) {

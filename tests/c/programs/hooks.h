@@ -16,4 +16,7 @@ int64_t qtsa_test_tensor_bytes(void);
 /* Allocations on Go's heap so far. */
 uint64_t qtsa_test_allocations(void);
 
+/* Logs "a line of the library's own". */
+void qtsa_test_log(int32_t level);
+
 #endif

@@ -10,7 +10,7 @@
 
 enum { THREADS = 8, ROUNDS = 60, RUNS = 20 };
 
-static qtsa_backend backend;
+static qtsa_backend backend, wide; /* of one thread a run, and of as many as there are */
 static qtsa_weights weights;
 static qtsa_graph graph;
 
@@ -31,13 +31,12 @@ static void run_right(qtsa_plan plan, int i) {
 }
 
 /* Each thread has a session of its own on the one backend. */
-static void *own_session(void *unused) {
+static void *own_session(void *on) {
     int round, i;
-    (void)unused;
-    for (round = 0; round < ROUNDS / 10; round++) {
+    for (round = 0; round < (on == &wide ? 1 : ROUNDS / 10); round++) {
         qtsa_session s;
         qtsa_plan p;
-        OK(qtsa_session_create(backend, &s));
+        OK(qtsa_session_create(*(qtsa_backend *)on, &s));
         OK(qtsa_plan_create(s, graph, NULL, &p));
         for (i = 0; i < RUNS; i++) run_right(p, i - 5);
         OK(qtsa_plan_free(p));
@@ -128,12 +127,18 @@ int main(void) {
     qtsa_plan plan;
     qtsa_graph built;
     int counter = 0, round, kind;
-    OK(qtsa_backend_create(NULL, &backend));
+    qtsa_backend_options o;
+    OK(qtsa_backend_options_init(&o, sizeof o));
+    OK(qtsa_backend_create(&o, &wide));
+    o.threads = 1;
+    OK(qtsa_backend_create(&o, &backend));
     weights = model_weights();
     graph = model_graph(weights);
     OK(qtsa_session_create(backend, &session));
 
-    start(threads, own_session, NULL);
+    start(threads, own_session, &backend);
+    join(threads);
+    start(threads, own_session, &wide);
     join(threads);
 
     OK(qtsa_plan_create(session, graph, NULL, &plan));
@@ -174,6 +179,7 @@ int main(void) {
     OK(qtsa_graph_free(graph));
     OK(qtsa_weights_free(weights));
     OK(qtsa_backend_free(backend));
+    OK(qtsa_backend_free(wide));
     printf("ok\n");
     return 0;
 }
