@@ -125,7 +125,8 @@ int main(int argc, char **argv) {
     const double start = seconds();
     int position = 0;
     for (; position < STORY_CONTEXT && position + 1 < end; position++) {
-        CHECK(story_step(&model, tokens[position], position, logits));
+        const int wanted = position + 1 == n || dump_logits != NULL;
+        CHECK(story_step(&model, tokens[position], position, wanted ? logits : NULL));
         if (dump_logits != NULL) {
             fwrite(logits, sizeof *logits, STORY_VOCABULARY, dump_logits);
         }
