@@ -34,10 +34,11 @@ type Options struct {
 
 // Backend is a device made ready; see [backend.Backend].
 type Backend struct {
-	info   backend.Info
-	device *C.struct_shim_device
-	cpu    bool
-	copies weights.DeviceCopies
+	info      backend.Info
+	device    *C.struct_shim_device
+	cpu       bool
+	alignment int64 // of the device's memory
+	copies    weights.DeviceCopies
 
 	closeOnce sync.Once
 }
@@ -72,6 +73,7 @@ func New(l *Library, o Options) (*Backend, error) {
 	if C.shim_device_new(p.ptr, C.int32_t(o.Index), C.bool(b.cpu), &b.device) != 0 {
 		return nil, lastFailure(p.path)
 	}
+	b.alignment = int64(C.shim_device_alignment(b.device))
 	b.info = backend.Info{
 		Name:        o.Device,
 		Description: C.GoString(C.shim_device_description(b.device)),

@@ -15,14 +15,15 @@ func lowerRope(c *call) node {
 // lowerAttention uses ggml's fused attention where it is as exact as the parts it
 // is made of, and those parts elsewhere.
 func lowerAttention(c *call) node {
-	q := c.rows(c.transpose(c.in(0), 1, 0, 2)) // [heads, t, d]
-	k := c.rows(c.transpose(c.f32OrF16(1), 1, 0, 2))
-	v := c.rows(c.transpose(c.f32OrF16(2), 1, 0, 2))
+	q := c.transpose(c.in(0), 1, 0, 2) // [heads, t, d]
+	k := c.transpose(c.f32OrF16(1), 1, 0, 2)
+	v := c.transpose(c.f32OrF16(2), 1, 0, 2)
 	scale := ops.AttentionScale(c.Call)
 
-	// Its mask is f16, in which a caller's own need not be exact.
-	if !c.Has(3) {
-		y := c.flashAttention(q, k, v, c.mask(tensor.F16), scale)
+	// Its mask is f16, in which a caller's own need not be exact. Off the CPU it
+	// computes in f16, which keys and values of f16 allow.
+	if !c.Has(3) && (c.backend.cpu || k.is(tensor.F16) && v.is(tensor.F16)) {
+		y := c.flashAttention(c.strided(q), c.strided(k), c.strided(v), c.mask(tensor.F16), scale)
 		if c.deviceTakes(y) {
 			return y
 		}
@@ -37,8 +38,8 @@ func lowerAttention(c *call) node {
 	case hidden != none:
 		mask = c.add(mask, hidden)
 	}
-	weights := c.softMaxMasked(c.mulMat(k, q), mask, scale) // [heads, t, n]
-	y := c.mulMat(c.copy(c.transpose(v, 0, 2, 1)), weights) // [heads, t, dv]
+	weights := c.softMaxMasked(c.mulMat(c.rows(k), c.rows(q)), mask, scale) // [heads, t, n]
+	y := c.mulMat(c.dense(c.transpose(v, 0, 2, 1)), weights)                // [heads, t, dv]
 	return c.copy(c.transpose(y, 1, 0, 2))
 }
 

@@ -30,7 +30,7 @@ func lowerConv1d(c *call) node {
 	if c.Int("groups") != 1 || c.In[1].DType != tensor.F32 {
 		return none
 	}
-	in := c.dense(c.in(0))
+	in, kernel := c.dense(c.in(0)), c.dense(c.in(1))
 	if along.Before != along.After {
 		in = c.pad(in, []int64{0, 0, along.Before}, []int64{0, 0, along.After})
 		along.Before, along.After = 0, 0
@@ -44,10 +44,9 @@ func lowerConv1d(c *call) node {
 		// One channel: the windows lie in the input, one stride apart.
 		windows = c.view(in, 0, tensor.Shape{x[0], out[2], k[2]}, []int64{in.stride(2), along.Stride * 4, 4})
 	} else {
-		windows = c.im2col(c.in(1), in, w, false)
+		windows = c.im2col(kernel, in, w, false)
 	}
-	kernel := c.reshape(c.in(1), k[0], k[1]*k[2])
-	return c.convProduct(windows, kernel, x[0], out[2], out)
+	return c.convProduct(windows, c.reshape(kernel, k[0], k[1]*k[2]), x[0], out[2], out)
 }
 
 func lowerConv2d(c *call) node {
@@ -57,19 +56,17 @@ func lowerConv2d(c *call) node {
 	if !ok || c.In[1].DType != tensor.F32 {
 		return none
 	}
-	in, groups := c.dense(c.in(0)), c.Int("groups")
+	in, kernel, groups := c.dense(c.in(0)), c.dense(c.in(1)), c.Int("groups")
 	switch {
 	case groups == x[1] && k[0] == groups && k[1] == 1:
-		y := c.conv2dDepthwise(c.dense(c.in(1)), in, w)
-		return c.channelBias(y, out)
+		return c.channelBias(c.conv2dDepthwise(kernel, in, w), out)
 	case groups != 1:
 		return none
 	}
-	windows := c.im2col(c.in(1), in, w, true) // [n, oh, ow, c * kh * kw]
+	windows := c.im2col(kernel, in, w, true) // [n, oh, ow, c * kh * kw]
 	size := out[2] * out[3]
 	windows = c.reshape(windows, x[0], size, k[1]*k[2]*k[3])
-	kernel := c.reshape(c.in(1), k[0], k[1]*k[2]*k[3])
-	return c.convProduct(windows, kernel, x[0], size, out)
+	return c.convProduct(windows, c.reshape(kernel, k[0], k[1]*k[2]*k[3]), x[0], size, out)
 }
 
 // convProduct multiplies windows [n, size, m] with a kernel [oc, m] to [n, oc,

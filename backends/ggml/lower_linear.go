@@ -41,10 +41,14 @@ func lowerMatmul(c *call) node {
 	if b[:len(b)-2].Elements() == 1 && len(a) >= len(b) {
 		return c.fromRows(c.mulMat(c.reshape(bT, b.Dim(-1), b.Dim(-2)), c.asRows(c.in(0), a)), out)
 	}
-	// ggml repeats the transposed factor's matrices along the batch, not the other's.
-	x := c.rows(c.in(0))
-	if batch := out[:len(out)-2]; !sameExtents(a[:len(a)-2], batch) {
+	// ggml repeats the transposed factor's matrices along the batch, not the other's;
+	// along the outermost axis only on the CPU.
+	x, batch := c.rows(c.in(0)), out[:len(out)-2]
+	if !sameExtents(a[:len(a)-2], batch) {
 		x = c.expand(c.dense(x), append(append(tensor.Shape{}, batch...), a.Dim(-2), a.Dim(-1)))
+	}
+	if !c.backend.cpu && len(batch) == 2 && !sameExtents(b[:len(b)-2], batch) && c.In[1].DType == tensor.F32 {
+		bT = c.expand(c.dense(bT), append(append(tensor.Shape{}, batch...), b.Dim(-1), b.Dim(-2)))
 	}
 	return c.mulMat(bT, x)
 }

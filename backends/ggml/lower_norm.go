@@ -4,8 +4,17 @@ func lowerRMSNorm(c *call) node {
 	return c.affine(c.rmsNorm(c.dense(c.in(0)), c.Real("eps")), func(i int) node { return c.dense(c.in(i)) })
 }
 
+// lowerLayerNorm. On other devices ggml's norm takes the variance for the mean
+// square less the squared mean, which loses digits where the mean is large.
 func lowerLayerNorm(c *call) node {
-	return c.affine(c.norm(c.dense(c.in(0)), c.Real("eps")), func(i int) node { return c.dense(c.in(i)) })
+	x, eps := c.dense(c.in(0)), c.Real("eps")
+	var y node
+	if c.backend.cpu {
+		y = c.norm(x, eps)
+	} else {
+		y = c.rmsNorm(c.sub(x, c.meanRows(x)), eps)
+	}
+	return c.affine(y, func(i int) node { return c.dense(c.in(i)) })
 }
 
 // affine multiplies by input 1 and adds input 2, where they are given.

@@ -24,8 +24,12 @@ func lowerStateWrite(c *call) node {
 	return c.reshape(written, s...)
 }
 
-// lowerArgmax takes the first of equal elements, where ggml's CPU takes the last.
+// lowerArgmax takes the first of equal elements. ggml's takes the last on the CPU
+// and any on other devices, so it is no use.
 func lowerArgmax(c *call) node {
+	if !c.backend.cpu {
+		return none
+	}
 	axis, s := c.Axis(), c.In[0].Shape
 	x := c.dense(c.lastAxis(c.in(0), axis, len(s)))
 	// The exchange of axes has brought the last one to where axis was.
@@ -33,12 +37,7 @@ func lowerArgmax(c *call) node {
 	if axis < len(left) {
 		left[axis] = s[len(s)-1]
 	}
-	var y node
-	if c.backend.cpu {
-		y = c.kernel(C.SHIM_ARGMAX, tensor.Type{DType: tensor.I32, Shape: left}, 0, x)
-	} else {
-		y = c.reshape(node{C.shim_argmax(c.b, c.reshape(x, left.Elements(), s[axis]).t)}, left...)
-	}
+	y := c.kernel(C.SHIM_ARGMAX, tensor.Type{DType: tensor.I32, Shape: left}, 0, x)
 	if axis >= len(left)-1 {
 		return c.reshape(y, c.Out[0].Shape...)
 	}

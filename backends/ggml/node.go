@@ -42,8 +42,17 @@ func (n node) root() node {
 func (n node) contiguous() bool { return n.t == nil || bool(C.shim_is_contiguous(n.t)) }
 
 // packed says whether the elements of the last axis lie side by side.
-func (n node) packed() bool {
-	return n.t == nil || n.ne(0) == 1 || n.stride(0) == int64(C.shim_type_size(n.t))
+func (n node) packed() bool { return n.t == nil || n.stride(0) == int64(C.shim_type_size(n.t)) }
+
+// plain says whether each stride is what the extents before it come to, also along
+// axes of 1, at whose strides Vulkan looks all the same.
+func (n node) plain() bool {
+	for i := range tensor.MaxRank - 1 {
+		if n.t != nil && n.stride(i+1) != n.stride(i)*n.ne(i) {
+			return false
+		}
+	}
+	return true
 }
 
 func (l *lowering) leaf(t tensor.Type) node {
@@ -77,8 +86,11 @@ func (l *lowering) expand(x node, s tensor.Shape) node {
 // dense gives x with its elements in order: x itself, or a copy that its other
 // users share.
 func (l *lowering) dense(x node) node {
-	if x.contiguous() {
-		return x
+	if x.contiguous() && l.aligned(x) {
+		if l.backend.cpu || x.plain() {
+			return x
+		}
+		return node{C.shim_reshape(l.b, x.t, &x.t.ne[0])}
 	}
 	if d, ok := l.copies[x]; ok {
 		return d
@@ -88,13 +100,29 @@ func (l *lowering) dense(x node) node {
 	return d
 }
 
-// rows gives x with the elements of each row side by side. What computes on the
-// CPU takes rows from wherever they lie; for other devices they are put in order.
-func (l *lowering) rows(x node) node {
-	if l.backend.cpu && x.packed() {
+// strided gives x with the elements of each row side by side, the rows wherever
+// they lie.
+func (l *lowering) strided(x node) node {
+	if x.packed() && l.aligned(x) {
 		return x
 	}
 	return l.dense(x)
+}
+
+// rows is strided where the CPU computes, whose operators all take rows from
+// anywhere, and dense elsewhere: what other devices do not take as it is, they copy
+// in f16.
+func (l *lowering) rows(x node) node {
+	if l.backend.cpu {
+		return l.strided(x)
+	}
+	return l.dense(x)
+}
+
+// aligned says whether x starts where a device can bind memory: some of Vulkan's
+// kernels assert that.
+func (l *lowering) aligned(x node) bool {
+	return l.backend.cpu || x.t == nil || int64(x.t.view_offs)%l.backend.alignment == 0
 }
 
 func (l *lowering) copy(x node) node { return node{C.shim_cont(l.b, x.t)} }

@@ -88,7 +88,6 @@ shim_tensor shim_flash_attn(shim_graph b, shim_tensor q, shim_tensor k, shim_ten
 }
 shim_tensor shim_sum_rows(shim_graph b, shim_tensor x) { NODE(gg.sum_rows(c, x)); }
 shim_tensor shim_mean(shim_graph b, shim_tensor x) { NODE(gg.mean(c, x)); }
-shim_tensor shim_argmax(shim_graph b, shim_tensor x) { NODE(gg.argmax(c, x)); }
 shim_tensor shim_concat(shim_graph b, shim_tensor x, shim_tensor y, int32_t axis) { NODE(gg.concat(c, x, y, axis)); }
 shim_tensor shim_pad(shim_graph b, shim_tensor x, const int32_t before[4], const int32_t after[4]) {
     NODE(gg.pad_ext(c, x, before[0], after[0], before[1], after[1], before[2], after[2], before[3], after[3]));

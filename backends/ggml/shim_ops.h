@@ -55,7 +55,6 @@ shim_tensor shim_rope(shim_graph b, shim_tensor x, shim_tensor positions, int32_
 shim_tensor shim_flash_attn(shim_graph b, shim_tensor q, shim_tensor k, shim_tensor v, shim_tensor mask, float scale);
 shim_tensor shim_sum_rows(shim_graph b, shim_tensor x);
 shim_tensor shim_mean(shim_graph b, shim_tensor x);
-shim_tensor shim_argmax(shim_graph b, shim_tensor x);
 shim_tensor shim_concat(shim_graph b, shim_tensor x, shim_tensor y, int32_t axis);
 /* before[d] zeros before and after[d] behind ggml's axis d. */
 shim_tensor shim_pad(shim_graph b, shim_tensor x, const int32_t before[4], const int32_t after[4]);

@@ -75,7 +75,6 @@
     X(pool_2d)                     \
     X(interpolate)                 \
     X(custom_4d)                   \
-    X(argmax)                      \
     X(sum_rows)                    \
     X(mean)                        \
     X(gallocr_new)                 \
