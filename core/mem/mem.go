@@ -13,6 +13,10 @@ import (
 // the widest vector register.
 const Alignment = 64
 
+// checkedBytes and more are compared with what is available first, which takes
+// some 100 us.
+const checkedBytes = 16 << 20
+
 var live atomic.Int64
 
 // Live is the number of bytes mapped and not freed yet, by the whole process.
@@ -23,7 +27,9 @@ func Live() int64 { return live.Load() }
 // The system commits them as they are touched. Of 0 bytes it gives an empty slice
 // that is not nil.
 //
-// OUT_OF_MEMORY has the number of bytes wanted; a negative n is INVALID_ARGUMENT.
+// OUT_OF_MEMORY has the bytes wanted and free; it comes here, before the system
+// would end the process for touching what it has no room for, as far as that can
+// be seen. A negative n is INVALID_ARGUMENT.
 func Alloc(n int64) ([]byte, error) {
 	switch {
 	case n < 0:
@@ -31,11 +37,16 @@ func Alloc(n int64) ([]byte, error) {
 	case n == 0:
 		return []byte{}, nil
 	case n != int64(int(n)):
-		return nil, status.Errorf(status.OutOfMemory, "out of memory: %d bytes wanted, more than this machine can address", n)
+		return nil, errTooMuch(n, Available())
+	}
+	if n >= checkedBytes {
+		if err := Check(n); err != nil {
+			return nil, err
+		}
 	}
 	b, err := mapAnonymous(int(n))
 	if err != nil {
-		return nil, status.Errorf(status.OutOfMemory, "out of memory: %d bytes wanted: %w", n, err)
+		return nil, status.Errorf(status.OutOfMemory, "out of memory: %d bytes wanted, %d free: %w", n, Available(), err)
 	}
 	live.Add(n)
 	return b, nil
