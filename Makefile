@@ -125,7 +125,7 @@ asan-lib: lib
 
 .PHONY: test-race
 test-race: ggml ## Run the Go tests with the race detector
-	@go test -race ./...
+	@QTSACCEL_TEST_RACE=1 go test -race ./...
 
 .PHONY: test-asan
 test-asan: asan-lib ## Run the C API's tests with the address sanitizer

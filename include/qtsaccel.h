@@ -500,7 +500,7 @@ QTSA_API qtsa_status qtsa_plan_options_init(qtsa_plan_options *options, size_t s
 QTSA_API qtsa_status qtsa_plan_create(qtsa_session session, qtsa_graph graph, const qtsa_plan_options *options,
                                       qtsa_plan *out_plan);
 
-/* Gives the handle back. A run in progress ends first. Since 0.1. */
+/* Gives the handle back. A run in progress goes on to its end. Since 0.1. */
 QTSA_API qtsa_status qtsa_plan_free(qtsa_plan plan);
 
 /*

@@ -493,6 +493,8 @@ static void handles(void) {
     qtsa_weights w;
     qtsa_session s = NULL;
     uintptr_t bits = (uintptr_t)good.plan;
+    uint64_t random = 88172645463325252u;
+    int i;
 
     WRONG(QTSA_ERR_INVALID_HANDLE, model_run(NULL, 1, y), "null", "qtsa_plan");
     WRONG(QTSA_ERR_INVALID_HANDLE, model_run((qtsa_plan)good.graph, 1, y), "is a qtsa_graph", "want a qtsa_plan");
@@ -509,6 +511,14 @@ static void handles(void) {
     WRONG(QTSA_ERR_INVALID_HANDLE, qtsa_weights_count(NULL, &n), "null", "qtsa_weights");
     WRONG(QTSA_ERR_INVALID_HANDLE, qtsa_session_cancel((qtsa_session)good.backend), "is a qtsa_backend");
     WRONG(QTSA_ERR_INVALID_HANDLE, qtsa_backend_free((qtsa_backend)good.plan), "is a qtsa_plan");
+
+    for (i = 0; i < 100000; i++) { /* xorshift64 (Marsaglia, 2003) */
+        random ^= random << 13;
+        random ^= random >> 7;
+        random ^= random << 17;
+        REFUSED(QTSA_ERR_INVALID_HANDLE, qtsa_plan_prepare((qtsa_plan)(uintptr_t)random, NULL, 0), "handle");
+        if (i % 2000 == 0) all_is_well();
+    }
 
     OK(qtsa_plan_free(NULL));
     OK(qtsa_graph_free(NULL));

@@ -31,11 +31,11 @@ static void find(void *library, const char *name, void *pointer) {
 }
 
 #define FUNCTION(name) static __typeof__(&qtsa_##name) name;
-#define FUNCTIONS(X)                                                                                                   \
-    X(last_error)                                                                                                      \
-    X(backend_create)                                                                                                  \
-    X(backend_report_copy) X(graph_create) X(graph_input) X(graph_op) X(graph_output) X(session_create) X(plan_create) \
-        X(plan_run)
+#define FUNCTIONS(X)       \
+    X(last_error)          \
+    X(backend_create)      \
+    X(backend_report_copy) \
+    X(graph_create) X(graph_input) X(graph_op) X(graph_output) X(session_create) X(plan_create) X(plan_run)
 __extension__ FUNCTIONS(FUNCTION)
 
     static void check(qtsa_status status, int line) {

@@ -4,6 +4,7 @@
  */
 #define _POSIX_C_SOURCE 200809L
 
+#include <pthread.h>
 #include <unistd.h>
 
 #include "hooks.h"
@@ -39,15 +40,35 @@ static void once(void) {
     model_free(&m);
 }
 
+/* A thread that comes, fails, and goes leaves neither its words nor Go's part of it. */
+static void *fail_once(void *unused) {
+    size_t n;
+    (void)unused;
+    REFUSED(QTSA_ERR_INVALID_HANDLE, qtsa_weights_count(NULL, &n), "null");
+    return NULL;
+}
+
+static void short_lived_thread(void) {
+    pthread_t thread;
+    CHECK(pthread_create(&thread, NULL, fail_once, NULL) == 0);
+    CHECK(pthread_join(thread, NULL) == 0);
+}
+
 int main(void) {
     enum { WARM = 300, ROUNDS = 1500 };
     long before, after;
     int i;
-    for (i = 0; i < WARM; i++) once();
+    for (i = 0; i < WARM; i++) {
+        once();
+        short_lived_thread();
+    }
     CHECK(qtsa_test_objects() == 0);
     CHECK(qtsa_test_tensor_bytes() == 0);
     before = resident();
-    for (i = 0; i < ROUNDS; i++) once();
+    for (i = 0; i < ROUNDS; i++) {
+        once();
+        short_lived_thread();
+    }
     after = resident();
     CHECK(qtsa_test_objects() == 0);
     CHECK(qtsa_test_tensor_bytes() == 0);
