@@ -123,18 +123,26 @@ func (l *lowering) programLeaf(t int) node {
 	case graph.State:
 		l.place(n, l.stream.states[pt.Name].buffer)
 	case graph.Weight:
-		c, err := l.backend.copies.Get(pt.Weight, nil, func(data []byte) (weights.Copy, error) {
+		l.placeWeight(n, pt.Weight, nil, func(data []byte) (weights.Copy, error) {
 			return l.backend.newWeight(pt.Type, data)
 		})
-		if err != nil {
-			l.err = err
-			return n
-		}
-		pt.Weight.Retain()
-		l.executable.weights = append(l.executable.weights, pt.Weight)
-		l.place(n, c.(weight).buffer)
 	}
 	return n
+}
+
+// placeWeight gives a leaf the memory of a weight on the device in a layout, which
+// create makes if it is not there yet.
+func (l *lowering) placeWeight(n node, w *weights.Tensor, layout any, create func(data []byte) (weights.Copy, error)) {
+	c, err := l.backend.copies.Get(w, layout, create)
+	if err != nil {
+		l.err = err
+		return
+	}
+	w.Retain()
+	l.executable.weights = append(l.executable.weights, w)
+	l.place(n, c.(interface {
+		memory() *C.struct_ggml_backend_buffer
+	}).memory())
 }
 
 func (l *lowering) place(n node, b *C.struct_ggml_backend_buffer) { C.shim_place(l.b, n.t, b) }
@@ -181,16 +189,18 @@ func (l *lowering) placement() []backend.NodePlacement {
 // weight is a weight's memory on the device.
 type weight struct{ buffer *C.struct_ggml_backend_buffer }
 
+func (w weight) memory() *C.struct_ggml_backend_buffer { return w.buffer }
+
 func (w weight) Free() { C.shim_buffer_free(w.buffer) }
 
 // newWeight puts a weight on the device. On the CPU that is the data itself,
 // which stays as long as its weights do.
-func (b *Backend) newWeight(t tensor.Type, data []byte) (weights.Copy, error) {
+func (b *Backend) newWeight(t tensor.Type, data []byte) (weight, error) {
 	ne := extents(t.Shape)
 	var w weight
 	code := C.shim_weight_new(b.device, dtypes[t.DType], &ne[0], unsafe.Pointer(unsafe.SliceData(data)), C.size_t(len(data)), &w.buffer)
 	if code != 0 {
-		return nil, lastFailure(b.info.Name)
+		return w, lastFailure(b.info.Name)
 	}
 	return w, nil
 }

@@ -13,17 +13,18 @@ namespace shim {
 /* All take their inputs from dst->src; ith and nth say which part of the work is theirs. */
 using kernel = void(ggml_tensor *dst, int ith, int nth, void *);
 
-kernel concat_kernel;   // dense inputs, one behind the other along ggml's axis kernel_axis(dst)
+kernel concat_kernel;   // dense inputs, one behind the other along ggml's axis number 0
 kernel where_kernel;    // src[0] != 0 ? src[1] : src[2], each broadcast to dst
 kernel maximum_kernel;  // the larger of src[0] and src[1], each broadcast to dst
 kernel minimum_kernel;
 kernel argmax_kernel;  // for each dense row the place of the first of its largest elements
 kernel row_max_kernel;
+kernel pad_kernel;  // src[0], f32 with packed rows, number d zeros before it along ggml's axis d, zeros behind it
 kernel cast_kernel;  // between f32 and the integers, dense
 kernel lstm_kernel;  // see lower_recurrent.go: src[0..1] the products, src[2] c, src[3..4] biases, if any
 
-/* A number that goes with the operator. */
-int32_t &kernel_axis(ggml_tensor *dst);
+/* Four numbers that go with the operator. */
+int32_t *kernel_numbers(ggml_tensor *dst);
 
 }  // namespace shim
 

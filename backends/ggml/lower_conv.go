@@ -23,32 +23,6 @@ func newWindow(across, down ops.Window) (window, bool) {
 	return w, true
 }
 
-// lowerConv1d: the windows that the kernel meets, as a matrix, times the kernel.
-func lowerConv1d(c *call) node {
-	x, k, out := c.In[0].Shape, c.In[1].Shape, c.Out[0].Shape
-	along := ops.Windows(c.Call)[0]
-	if c.Int("groups") != 1 || c.In[1].DType != tensor.F32 {
-		return none
-	}
-	in, kernel := c.dense(c.in(0)), c.dense(c.in(1))
-	if along.Before != along.After {
-		in = c.pad(in, []int64{0, 0, along.Before}, []int64{0, 0, along.After})
-		along.Before, along.After = 0, 0
-	}
-	w, ok := newWindow(along, ops.Window{Stride: 1, Dilation: 1})
-	if !ok {
-		return none
-	}
-	var windows node // [n, out length, c * kernel]
-	if x[1] == 1 && along.Before == 0 && along.Dilation == 1 {
-		// One channel: the windows lie in the input, one stride apart.
-		windows = c.view(in, 0, tensor.Shape{x[0], out[2], k[2]}, []int64{in.stride(2), along.Stride * 4, 4})
-	} else {
-		windows = c.im2col(kernel, in, w, false)
-	}
-	return c.convProduct(windows, c.reshape(kernel, k[0], k[1]*k[2]), x[0], out[2], out)
-}
-
 func lowerConv2d(c *call) node {
 	x, k, out := c.In[0].Shape, c.In[1].Shape, c.Out[0].Shape
 	spans := ops.Windows(c.Call)

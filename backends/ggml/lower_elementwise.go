@@ -25,18 +25,24 @@ func broadcast(commutes bool, f func(l *lowering, x, y node) node) func(c *call)
 		default:
 			x = c.expand(c.dense(x), out)
 		}
-		return f(c.lowering, c.rows(x), c.rows(y))
+		return c.inMemoryOrder(func(x node, others ...node) node {
+			return f(c.lowering, c.rows(x), c.rows(others[0]))
+		}, x, y)
 	})
 }
 
 // unary lowers one of ggml's unary operators.
 func unary(op C.int32_t) func(c *call) []node {
-	return one(func(c *call) node { return c.unary(op, c.rows(c.in(0))) })
+	return one(func(c *call) node {
+		return c.inMemoryOrder(func(x node, _ ...node) node { return c.unary(op, c.rows(x)) }, c.in(0))
+	})
 }
 
 // elementwise lowers an operator that has a function of its own in ggml.
 func elementwise(f func(b *C.struct_shim_builder, x *C.struct_ggml_tensor) *C.struct_ggml_tensor) func(c *call) []node {
-	return one(func(c *call) node { return node{f(c.b, c.dense(c.in(0)).t)} })
+	return one(func(c *call) node {
+		return c.inMemoryOrder(func(x node, _ ...node) node { return node{f(c.b, c.rows(x).t)} }, c.in(0))
+	})
 }
 
 func init() {
@@ -111,7 +117,7 @@ func choosing(kernel C.int32_t) func(c *call) []node {
 		for i := range inputs {
 			inputs[i] = c.in(i)
 		}
-		return c.kernel(kernel, c.Out[0], 0, inputs...)
+		return c.kernel(kernel, c.Out[0], noNumbers, inputs...)
 	})
 }
 
@@ -132,7 +138,7 @@ func lowerCast(c *call) node {
 	case from.Float() && from != tensor.F32:
 		x = c.cast(x, tensor.F32)
 	case to.Float() && to != tensor.F32:
-		return c.cast(c.kernel(C.SHIM_CAST, f32(c.Out[0].Shape), 0, x), to)
+		return c.cast(c.kernel(C.SHIM_CAST, f32(c.Out[0].Shape), noNumbers, x), to)
 	}
-	return c.kernel(C.SHIM_CAST, c.Out[0], 0, x)
+	return c.kernel(C.SHIM_CAST, c.Out[0], noNumbers, x)
 }

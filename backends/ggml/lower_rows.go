@@ -37,7 +37,7 @@ func lowerArgmax(c *call) node {
 	if axis < len(left) {
 		left[axis] = s[len(s)-1]
 	}
-	y := c.kernel(C.SHIM_ARGMAX, tensor.Type{DType: tensor.I32, Shape: left}, 0, x)
+	y := c.kernel(C.SHIM_ARGMAX, tensor.Type{DType: tensor.I32, Shape: left}, noNumbers, x)
 	if axis >= len(left)-1 {
 		return c.reshape(y, c.Out[0].Shape...)
 	}
@@ -55,7 +55,7 @@ func lowerArgmax(c *call) node {
 func (l *lowering) maxRows(x node) node {
 	if l.backend.cpu {
 		s := tensor.Shape{x.ne(3), x.ne(2), x.ne(1), 1}
-		return l.kernel(C.SHIM_ROW_MAX, tensor.Type{DType: tensor.F32, Shape: s}, 0, x)
+		return l.kernel(C.SHIM_ROW_MAX, tensor.Type{DType: tensor.F32, Shape: s}, noNumbers, x)
 	}
 	return node{C.shim_row_max(l.b, x.t)}
 }

@@ -79,7 +79,7 @@ func lowerConcat(c *call) node {
 				s[axis] += c.In[i].Shape[axis]
 			}
 			i--
-			x = c.kernel(C.SHIM_CONCAT, tensor.Type{DType: c.In[0].DType, Shape: s}, rank-1-axis, parts...)
+			x = c.kernel(C.SHIM_CONCAT, tensor.Type{DType: c.In[0].DType, Shape: s}, numbers{C.int32_t(rank - 1 - axis)}, parts...)
 			continue
 		}
 		x = c.concat2(x, c.dense(c.in(i)), axis, rank)
@@ -103,7 +103,7 @@ func lowerPad(c *call) node {
 	if c.Real("value") != 0 {
 		return none
 	}
-	return c.pad(c.dense(c.in(0)), before, after)
+	return c.pad(c.in(0), before, after)
 }
 
 func lowerUpsample(c *call) node { return c.upscale(c.dense(c.in(0)), c.Out[0].Shape) }

@@ -87,7 +87,8 @@ func (l *lowering) expand(x node, s tensor.Shape) node {
 // users share.
 func (l *lowering) dense(x node) node {
 	if x.contiguous() && l.aligned(x) {
-		if l.backend.cpu || x.plain() {
+		// Along axes of one element a stride may be anything; kernels look at it.
+		if x.packed() && (l.backend.cpu || x.plain()) {
 			return x
 		}
 		return node{C.shim_reshape(l.b, x.t, &x.t.ne[0])}
@@ -232,13 +233,19 @@ func (l *lowering) concat2(x, y node, axis, rank int) node {
 	return node{C.shim_concat(l.b, x.t, y.t, C.int32_t(rank-1-axis))}
 }
 
-// pad puts zeros before and behind each axis.
+// pad puts zeros before and behind each axis. On the CPU it is done by rows.
 func (l *lowering) pad(x node, before, after []int64) node {
-	var lo, hi [tensor.MaxRank]C.int32_t
+	var lo, hi numbers
+	padded := make(tensor.Shape, len(before))
 	for i := range before {
-		lo[len(before)-1-i], hi[len(before)-1-i] = C.int32_t(before[i]), C.int32_t(after[i])
+		axis := len(before) - 1 - i // of ggml
+		lo[axis], hi[axis] = C.int32_t(before[i]), C.int32_t(after[i])
+		padded[i] = before[i] + x.ne(axis) + after[i]
 	}
-	return node{C.shim_pad(l.b, x.t, &lo[0], &hi[0])}
+	if l.backend.cpu {
+		return l.kernel(C.SHIM_PAD, tensor.Type{DType: tensor.F32, Shape: padded}, lo, l.strided(x))
+	}
+	return node{C.shim_pad(l.b, l.dense(x).t, &lo[0], &hi[0])}
 }
 
 func (l *lowering) padReflect(x node, before, after int64) node {
@@ -267,14 +274,19 @@ func (l *lowering) conv2dDepthwise(kernel, x node, w window) node {
 	return node{C.shim_conv_2d_depthwise(l.b, kernel.t, x.t, &w.stride[0], &w.padding[0], &w.dilation[0])}
 }
 
+// numbers go with a kernel of our own.
+type numbers [4]C.int32_t
+
+var noNumbers numbers
+
 // kernel runs one of our own kernels, which only the CPU has.
-func (l *lowering) kernel(which C.int32_t, t tensor.Type, axis int, inputs ...node) node {
+func (l *lowering) kernel(which C.int32_t, t tensor.Type, with numbers, inputs ...node) node {
 	var in [maxKernelInputs]C.shim_tensor
 	for i, n := range inputs {
 		in[i] = n.t
 	}
 	ne := extents(t.Shape)
-	return node{C.shim_custom(l.b, which, dtypes[t.DType], &ne[0], &in[0], C.int32_t(len(inputs)), C.int32_t(axis))}
+	return node{C.shim_custom(l.b, which, dtypes[t.DType], &ne[0], &in[0], C.int32_t(len(inputs)), &with[0])}
 }
 
 const maxKernelInputs = 8

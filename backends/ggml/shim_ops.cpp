@@ -1,5 +1,7 @@
 #include "shim_ops.h"
 
+#include <algorithm>
+
 #include "builder.h"
 #include "cpu_kernels.h"
 
@@ -34,8 +36,13 @@ shim_tensor shim_reshape(shim_graph b, shim_tensor x, const int64_t ne[4]) {
 }
 shim_tensor shim_view(shim_graph b, shim_tensor x, const int64_t ne[4], const size_t nb[4], size_t offset) {
     return b->node([&](ggml_context *c) {
-        ggml_tensor *v = gg.view_4d(c, x, ne[0], ne[1], ne[2], ne[3], nb[1], nb[2], nb[3], offset);
-        v->nb[0] = nb[0];  // which ggml's own views cannot change
+        // ggml's own views have packed rows and no more elements than their source:
+        // strides that skip or overlap are set afterwards.
+        ggml_tensor *v = gg.view_4d(c, x, 1, 1, 1, 1, 0, 0, 0, offset);
+        for (int d = 0; d < GGML_MAX_DIMS; d++) {
+            v->ne[d] = ne[d];
+            v->nb[d] = nb[d];
+        }
         return v;
     });
 }
@@ -118,16 +125,17 @@ shim_tensor shim_row_max(shim_graph b, shim_tensor x) {
 }
 
 shim_tensor shim_custom(shim_graph b, int32_t kernel, int32_t type, const int64_t ne[4], const shim_tensor *inputs,
-                        int32_t n_inputs, int32_t axis) {
+                        int32_t n_inputs, const int32_t numbers[4]) {
     static shim::kernel *const kernels[] = {
         shim::concat_kernel, shim::where_kernel,   shim::maximum_kernel, shim::minimum_kernel,
-        shim::argmax_kernel, shim::row_max_kernel, shim::cast_kernel,    shim::lstm_kernel,
+        shim::argmax_kernel, shim::row_max_kernel, shim::pad_kernel,     shim::cast_kernel,
+        shim::lstm_kernel,
     };
     return b->node([&](ggml_context *c) {
         ggml_tensor *y = gg.custom_4d(c, ggml_type(type), ne[0], ne[1], ne[2], ne[3],
                                       const_cast<ggml_tensor **>(inputs), n_inputs, kernels[kernel], GGML_N_TASKS_MAX,
                                       nullptr);
-        shim::kernel_axis(y) = axis;
+        std::copy_n(numbers, 4, shim::kernel_numbers(y));
         return y;
     });
 }

@@ -1,0 +1,49 @@
+package ggml
+
+// #include "shim_ops.h"
+import "C"
+
+import "slices"
+
+// inMemoryOrder applies f, which works element by element, to x and to others
+// that are broadcast to it, with the axes in the order in which x's lie in memory:
+// what was transposed without a copy needs none then either. The result lies in
+// memory as x does.
+func (l *lowering) inMemoryOrder(f func(x node, others ...node) node, x node, others ...node) node {
+	order := x.memoryOrder()
+	if x.contiguous() || slices.IsSorted(order[:]) {
+		return f(x, others...)
+	}
+	var there, back [len(order)]C.int32_t
+	for to, from := range order {
+		there[from], back[to] = C.int32_t(to), C.int32_t(from)
+	}
+	permuted := make([]node, len(others))
+	for i, o := range others {
+		permuted[i] = node{C.shim_permute(l.b, o.t, &there[0])}
+	}
+	y := f(node{C.shim_permute(l.b, x.t, &there[0])}, permuted...)
+	return node{C.shim_permute(l.b, y.t, &back[0])}
+}
+
+// memoryOrder lists ggml's axes by stride, innermost first. Axes of one element
+// have a stride that means nothing, and come last.
+func (n node) memoryOrder() [4]int {
+	order := [4]int{0, 1, 2, 3}
+	if n.t == nil {
+		return order
+	}
+	slices.SortStableFunc(order[:], func(a, b int) int {
+		if one := n.ne(a) == 1; one != (n.ne(b) == 1) {
+			if one {
+				return 1
+			}
+			return -1
+		}
+		if n.ne(a) == 1 {
+			return 0
+		}
+		return int(n.stride(a)/4) - int(n.stride(b)/4)
+	})
+	return order
+}
