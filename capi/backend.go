@@ -7,9 +7,13 @@ import "C"
 import (
 	"unsafe"
 
+	"qtsaccel/backends/providers"
 	"qtsaccel/core/choice"
 	"qtsaccel/core/session"
 )
+
+// available are the backends of this build.
+var available = providers.New(getenv, "").All()
 
 // The size of qtsa_backend_options in version 0.1.
 const firstBackendOptions = 32
@@ -37,7 +41,7 @@ func go_qtsa_backend_create(options *C.const_backend_options, outBackend *C.uint
 		if err != nil {
 			return err
 		}
-		b, err := session.OpenBackend(choice.Request{Backend: name, PluginDir: plugins, Threads: int(o.threads)}, getenv, providers)
+		b, err := session.OpenBackend(choice.Request{Backend: name, PluginDir: plugins, Threads: int(o.threads)}, getenv, available)
 		if err != nil {
 			return err
 		}
