@@ -60,7 +60,10 @@
  *
  * EMBEDDING. Once loaded, the library stays loaded: dlclose() does nothing. It
  * cannot be used in a child made by fork() without exec(): there every function
- * that returns a status gives QTSA_ERR_FORKED at once.
+ * that returns a status gives QTSA_ERR_FORKED at once. It takes over SIGSEGV,
+ * SIGBUS, SIGFPE, SIGPIPE and SIGURG when it is loaded, and passes on to the
+ * handlers from before what is not its own. Handlers that the host installs later,
+ * for any signal, must have SA_ONSTACK: inside the library stacks are small.
  */
 #ifndef QTSACCEL_H
 #define QTSACCEL_H

@@ -107,10 +107,16 @@ func run(t *testing.T, dir, backend, program string, args ...string) string {
 	return string(out)
 }
 
-// onEachBackend runs a test on the backends that are everywhere.
+// onEachBackend runs a test on every backend that is here.
 func onEachBackend(t *testing.T, test func(t *testing.T, backend string)) {
 	t.Helper()
-	for _, b := range []string{"cpu", "reference"} {
+	backends := []string{"cpu", "reference"}
+	if os.Getenv("QTSACCEL_TEST_VULKAN") == "1" {
+		backends = append(backends, "vulkan")
+	} else {
+		t.Log("Vulkan is left out: QTSACCEL_TEST_VULKAN is not 1")
+	}
+	for _, b := range backends {
 		t.Run(b, func(t *testing.T) { test(t, b) })
 	}
 }

@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/time.h>
 #include <unistd.h>
 
 #include "qtsaccel.h"
@@ -25,7 +26,7 @@ static void expect(int holds, int line, const char *what) {
 }
 #define EXPECT(condition) expect((condition) != 0, __LINE__, #condition)
 
-static volatile sig_atomic_t usr1, usr2, faults;
+static volatile sig_atomic_t usr1, usr2, faults, alarms;
 static void *volatile fault_address;
 static sigjmp_buf behind_the_fault;
 
@@ -37,6 +38,15 @@ static void on_usr1(int signal) {
 static void on_usr2(int signal) {
     (void)signal;
     usr2++;
+}
+
+/* As hungry as a handler may be that writes a report. */
+static void on_alarm(int signal) {
+    volatile char report[16384];
+    size_t i;
+    (void)signal;
+    for (i = 0; i < sizeof report; i++) report[i] = (char)i;
+    alarms += report[100] == 100;
 }
 
 static void on_fault(int signal, siginfo_t *info, void *context) {
@@ -92,6 +102,29 @@ static void use_library(void) {
     EXPECT(backend_free(b) == QTSA_OK);
 }
 
+/* Signals that come thick and fast while threads are inside the library. */
+static void *call_again_and_again(void *unused) {
+    int i;
+    (void)unused;
+    for (i = 0; i < 300000; i++) {
+        size_t bytes;
+        EXPECT(tensor_bytes(QTSA_DTYPE_F32, NULL, 0, &bytes) == QTSA_OK && bytes == 4);
+    }
+    return NULL;
+}
+
+static void under_fire(void) {
+    const struct itimerval often = {{0, 50}, {0, 50}}, never = {{0, 0}, {0, 0}};
+    int before = alarms, i;
+    pthread_t threads[2];
+    EXPECT(setitimer(ITIMER_REAL, &often, NULL) == 0);
+    for (i = 0; i < 2; i++) EXPECT(pthread_create(&threads[i], NULL, call_again_and_again, NULL) == 0);
+    call_again_and_again(NULL);
+    for (i = 0; i < 2; i++) EXPECT(pthread_join(threads[i], NULL) == 0);
+    EXPECT(setitimer(ITIMER_REAL, &never, NULL) == 0);
+    EXPECT(alarms > before + 10);
+}
+
 static void all_still_work(void) {
     int before1 = usr1, before2 = usr2;
     pthread_t thread;
@@ -104,6 +137,7 @@ static void all_still_work(void) {
     EXPECT(pthread_join(thread, NULL) == 0);
     use_library();
     fault();
+    under_fire();
 }
 
 int main(int argc, char **argv) {
@@ -120,6 +154,7 @@ int main(int argc, char **argv) {
     handle(SIGUSR1, on_usr1, NULL, 0);
     handle(SIGUSR2, on_usr2, NULL, SA_RESTART);
     handle(SIGSEGV, NULL, on_fault, SA_NODEFER);
+    handle(SIGALRM, on_alarm, NULL, SA_RESTART);
     handle(SIGPIPE, SIG_IGN, NULL, 0);
     fault();
     for (signal = 1; signal < 32; signal++) EXPECT(sigaction(signal, NULL, &before[signal]) == 0);
@@ -155,6 +190,7 @@ int main(int argc, char **argv) {
 
     /* Handlers that the host installs afterwards; Go asks for SA_ONSTACK. */
     handle(SIGUSR1, on_usr1, NULL, SA_ONSTACK);
+    handle(SIGALRM, on_alarm, NULL, SA_RESTART | SA_ONSTACK);
     handle(SIGSEGV, NULL, on_fault, SA_NODEFER | SA_ONSTACK);
     all_still_work();
     printf("ok\n");
