@@ -1,16 +1,14 @@
 #include "cpu_kernels.h"
 
 #include <algorithm>
-#include <cmath>
 #include <cstring>
+
+#include "cpu_conv.h"
+#include "shim_ops.h"
 
 namespace {
 
-/* The part of n things that is for thread ith of nth. */
-struct part {
-    int64_t begin, end;
-    part(int64_t n, int ith, int nth) : begin(n * ith / nth), end(n * (ith + 1) / nth) {}
-};
+using shim::part;
 
 int64_t rows_of(const ggml_tensor *t) { return t->ne[1] * t->ne[2] * t->ne[3]; }
 
@@ -123,7 +121,9 @@ void lstm_lane::step() {
 }  // namespace
 
 // ggml keeps what it needs of a custom operator at the front.
-int32_t *shim::kernel_numbers(ggml_tensor *dst) { return dst->op_params + GGML_MAX_OP_PARAMS / sizeof(int32_t) - 4; }
+int32_t *shim::kernel_numbers(ggml_tensor *dst) {
+    return dst->op_params + GGML_MAX_OP_PARAMS / sizeof(int32_t) - SHIM_NUMBERS;
+}
 
 void shim::concat_kernel(ggml_tensor *dst, int ith, int nth, void *) {
     const int axis = *kernel_numbers(dst);
@@ -208,6 +208,22 @@ void shim::cast_kernel(ggml_tensor *dst, int ith, int nth, void *) {
         case GGML_TYPE_I32: return convert_from<int32_t>(x, dst, p);
         default: return convert_from<int64_t>(x, dst, p);
     }
+}
+
+void shim::conv_kernel(ggml_tensor *dst, int ith, int nth, void *) {
+    const ggml_tensor *x = dst->src[0], *weight = dst->src[1], *bias = dst->src[2];
+    const int32_t *p = kernel_numbers(dst);
+    conv c;
+    c.x = static_cast<const float *>(x->data);
+    c.weight = static_cast<const float *>(weight->data);
+    c.bias = bias != nullptr ? static_cast<const float *>(bias->data) : nullptr;
+    c.y = static_cast<float *>(dst->data);
+    c.n = x->ne[3], c.h = x->ne[1], c.w = x->ne[0];
+    c.oc = weight->ne[3], c.ic = weight->ne[2], c.kh = weight->ne[1], c.kw = weight->ne[0];
+    c.groups = x->ne[2] / c.ic;
+    c.oh = dst->ne[1], c.ow = dst->ne[0];
+    c.stride_h = p[0], c.stride_w = p[1], c.top = p[2], c.left = p[3], c.dilation_h = p[4], c.dilation_w = p[5];
+    convolve(c, ith, nth);
 }
 
 void shim::lstm_kernel(ggml_tensor *dst, int ith, int nth, void *) {

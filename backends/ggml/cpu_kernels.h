@@ -21,9 +21,10 @@ kernel argmax_kernel;  // for each dense row the place of the first of its large
 kernel row_max_kernel;
 kernel pad_kernel;  // src[0], f32 with packed rows, number d zeros before it along ggml's axis d, zeros behind it
 kernel cast_kernel;  // between f32 and the integers, dense
+kernel conv_kernel;  // src[0] x, src[1] weight, src[2] bias, if any; numbers: stride, zeros before, dilation, for h and w each
 kernel lstm_kernel;  // see lower_recurrent.go: src[0..1] the products, src[2] c, src[3..4] biases, if any
 
-/* Four numbers that go with the operator. */
+/* SHIM_NUMBERS numbers that go with the operator. */
 int32_t *kernel_numbers(ggml_tensor *dst);
 
 }  // namespace shim

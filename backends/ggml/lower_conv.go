@@ -23,9 +23,30 @@ func newWindow(across, down ops.Window) (window, bool) {
 	return w, true
 }
 
+// convKernel computes a convolution with a kernel of our own, on the CPU: there
+// ggml gathers all windows in memory first, and element by element. Shapes are
+// those of conv2d.
+func (c *call) convKernel(x, weight, out tensor.Shape, down, across ops.Window) node {
+	inputs := []node{c.reshape(c.in(0), x...), c.reshape(c.in(1), weight...)}
+	if c.Has(2) {
+		inputs = append(inputs, c.dense(c.in(2)))
+	}
+	var with numbers
+	for i, n := range []int64{down.Stride, across.Stride, down.Before, across.Before, down.Dilation, across.Dilation} {
+		if n > maxSpan {
+			return none
+		}
+		with[i] = C.int32_t(n)
+	}
+	return c.kernel(C.SHIM_CONV, tensor.Type{DType: tensor.F32, Shape: out}, with, inputs...)
+}
+
 func lowerConv2d(c *call) node {
 	x, k, out := c.In[0].Shape, c.In[1].Shape, c.Out[0].Shape
 	spans := ops.Windows(c.Call)
+	if c.backend.cpu && c.In[1].DType == tensor.F32 {
+		return c.convKernel(x, k, out, spans[0], spans[1])
+	}
 	w, ok := newWindow(spans[1], spans[0])
 	if !ok || c.In[1].DType != tensor.F32 {
 		return none

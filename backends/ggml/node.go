@@ -275,7 +275,7 @@ func (l *lowering) conv2dDepthwise(kernel, x node, w window) node {
 }
 
 // numbers go with a kernel of our own.
-type numbers [4]C.int32_t
+type numbers [C.SHIM_NUMBERS]C.int32_t
 
 var noNumbers numbers
 

@@ -80,10 +80,12 @@ enum shim_kernel {
     SHIM_PAD,
     SHIM_CAST,
     SHIM_LSTM,
+    SHIM_CONV,
 };
+enum { SHIM_NUMBERS = 8 };
 /* Up to 8 inputs, and what numbers the kernel takes. */
 shim_tensor shim_custom(shim_graph b, int32_t kernel, int32_t type, const int64_t ne[4], const shim_tensor *inputs,
-                        int32_t n_inputs, const int32_t numbers[4]);
+                        int32_t n_inputs, const int32_t numbers[SHIM_NUMBERS]);
 
 shim_tensor shim_get_rows(shim_graph b, shim_tensor x, shim_tensor ids);
 shim_tensor shim_set_rows(shim_graph b, shim_tensor x, shim_tensor values, shim_tensor ids);
