@@ -183,8 +183,10 @@ ggml_status shim_exec::compute_on_cpu(int32_t threads, void *cancel) {
 void shim_exec::compute(int32_t threads, void *cancel) {
     const ggml_status code =
         stream.device.cpu ? compute_on_cpu(threads, cancel) : gg.backend_graph_compute(stream.queue, graph);
-    if (code == GGML_STATUS_SUCCESS) return;
-    if (code == GGML_STATUS_ABORTED) shim::fail(shim::cancelled, "the run was cancelled");
+    // A GPU finishes what was submitted, and then hears of it.
+    const bool stopped = code == GGML_STATUS_SUCCESS && !stream.device.cpu && asked_to_stop(cancel);
+    if (code == GGML_STATUS_SUCCESS && !stopped) return;
+    if (code == GGML_STATUS_ABORTED || stopped) shim::fail(shim::cancelled, "the run was cancelled");
     if (code == GGML_STATUS_ALLOC_FAILED) shim::fail(shim::out_of_memory, "the device has no memory left to compute");
     shim::fail(shim::device_lost, "the device failed to compute the graph");
 }
