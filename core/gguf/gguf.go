@@ -1,4 +1,4 @@
-// Package gguf reads the header of GGUF files, the format of ggml's models,
+// Package gguf reads and writes the header of GGUF files, the format of ggml's models,
 // versions 2 and 3, little-endian
 // (https://github.com/ggml-org/ggml/blob/master/docs/gguf.md).
 package gguf
@@ -39,7 +39,7 @@ func Parse(r io.ReaderAt, size int64) (*tensorfile.Table, error) {
 	if err != nil {
 		return nil, err
 	}
-	spans, err := c.metadata(keys)
+	spans, order, err := c.metadata(keys)
 	if err != nil {
 		return nil, err
 	}
@@ -53,7 +53,7 @@ func Parse(r io.ReaderAt, size int64) (*tensorfile.Table, error) {
 			return nil, tensorfile.Corruptf(s.from, "metadata %q: %v", alignmentKey, err)
 		}
 	}
-	table := &tensorfile.Table{Metadata: make(map[string]fmt.Stringer, len(spans))}
+	table := &tensorfile.Table{Metadata: make(map[string]fmt.Stringer, len(spans)), Keys: order}
 	if table.Entries, err = place(descriptions, c.pos, alignment, size); err != nil {
 		return nil, err
 	}
@@ -110,34 +110,35 @@ type span struct {
 	from, to int64
 }
 
-func (s span) value(buf []byte) value { return value{s.kind, buf[s.from:s.to]} }
+func (s span) value(buf []byte) Value { return Value{s.kind, buf[s.from:s.to]} }
 
 // metadata passes the keys and their values.
-func (c *cursor) metadata(keys uint64) (map[string]span, error) {
-	spans := make(map[string]span, keys)
+func (c *cursor) metadata(keys uint64) (spans map[string]span, order []string, err error) {
+	spans, order = make(map[string]span, keys), make([]string, 0, keys)
 	for i := range keys {
 		at := c.pos
 		key, err := c.text("a key")
 		if err != nil {
-			return nil, status.Wrapf(err, "metadata key %d", i)
+			return nil, nil, status.Wrapf(err, "metadata key %d", i)
 		}
 		if key == "" || !utf8.ValidString(key) {
-			return nil, tensorfile.Corruptf(at, "metadata key %d is %.200q: keys are UTF-8 and not empty", i, key)
+			return nil, nil, tensorfile.Corruptf(at, "metadata key %d is %.200q: keys are UTF-8 and not empty", i, key)
 		}
 		if _, ok := spans[key]; ok {
-			return nil, tensorfile.Corruptf(at, "metadata key %.200q is there twice", key)
+			return nil, nil, tensorfile.Corruptf(at, "metadata key %.200q is there twice", key)
 		}
 		k, err := c.kind("the type of a value")
 		if err != nil {
-			return nil, status.Wrapf(err, "metadata %.200q", key)
+			return nil, nil, status.Wrapf(err, "metadata %.200q", key)
 		}
 		from := c.pos
 		if err := c.value(k, 0); err != nil {
-			return nil, status.Wrapf(err, "metadata %.200q", key)
+			return nil, nil, status.Wrapf(err, "metadata %.200q", key)
 		}
 		spans[key] = span{k, from, c.pos}
+		order = append(order, key)
 	}
-	return spans, nil
+	return spans, order, nil
 }
 
 // description is a tensor as the header describes it, with its offset counted

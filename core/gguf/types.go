@@ -15,6 +15,15 @@ var dtypes = map[uint32]tensor.DType{
 	20: tensor.IQ4NL, 39: tensor.MXFP4,
 }
 
+// numbers are the other way.
+var numbers = func() map[tensor.DType]uint32 {
+	m := make(map[tensor.DType]uint32, len(dtypes))
+	for number, d := range dtypes {
+		m[d] = number
+	}
+	return m
+}()
+
 // otherTypes are the names of types that files have and the library has not.
 var otherTypes = map[uint32]string{
 	9: "q8_1", 15: "q8_K", 16: "iq2_xxs", 17: "iq2_xs", 18: "iq3_xxs", 19: "iq1_s", 21: "iq3_s",

@@ -40,10 +40,10 @@ var kindNames = [kinds]string{"u8", "i8", "u16", "i16", "u32", "i32", "f32", "bo
 // maxNesting is how many arrays may lie in each other.
 const maxNesting = 16
 
-// value is a metadata value as its bytes in the file, which were checked. It
+// Value is a metadata value as its bytes in the file, which were checked. It
 // becomes text when it is asked for: a vocabulary as Go values would take many
 // times its bytes.
-type value struct {
+type Value struct {
 	kind kind
 	raw  []byte
 }
@@ -71,9 +71,10 @@ func (c *cursor) value(k kind, nesting int) error {
 		return err
 	case kindArray:
 		return c.array(nesting + 1)
+	default:
+		_, err := c.take(uint64(kindBytes[k]), "a value")
+		return err
 	}
-	_, err := c.take(uint64(kindBytes[k]), "a value")
-	return err
 }
 
 func (c *cursor) bools(n uint64) error {
@@ -109,14 +110,15 @@ func (c *cursor) array(nesting int) error {
 			}
 		}
 		return nil
+	default:
+		_, err = c.take(n*uint64(kindBytes[of]), "an array")
+		return err
 	}
-	_, err = c.take(n*uint64(kindBytes[of]), "an array")
-	return err
 }
 
 // String gives the value as text, an array as JSON. Bytes that are not UTF-8, as
 // some vocabularies have, become U+FFFD; numbers that JSON does not have, null.
-func (v value) String() string {
+func (v Value) String() string {
 	if v.kind == kindString {
 		return strings.ToValidUTF8(string(v.raw[8:]), "\uFFFD")
 	}
@@ -166,6 +168,7 @@ func (k kind) append(dst, raw []byte, inJSON bool) (written, rest []byte) {
 			dst, rest = of.append(dst, rest, true)
 		}
 		dst = append(dst, ']')
+	default: // kind passes no other
 	}
 	return dst, rest
 }
@@ -196,8 +199,22 @@ func appendJSONString(dst, s []byte) []byte {
 	return append(dst, '"')
 }
 
+// Int gives a whole number of any kind that an int64 holds.
+func (v Value) Int() (n int64, ok bool) {
+	switch v.kind {
+	case kindU8, kindI8, kindU16, kindI16, kindU32, kindI32, kindU64, kindI64:
+		n, err := strconv.ParseInt(v.String(), 10, 64)
+		return n, err == nil
+	default:
+		return 0, false
+	}
+}
+
+// Kind names the type of the value: "u32", "string", "array".
+func (v Value) Kind() string { return kindNames[v.kind] }
+
 // alignment reads general.alignment.
-func (v value) alignment() (int64, error) {
+func (v Value) alignment() (int64, error) {
 	if v.kind != kindU32 {
 		return 0, status.Errorf(status.Corrupt, "it is %s, not u32", kindNames[v.kind])
 	}

@@ -17,9 +17,15 @@ const Alignment = 64
 // some 100 us.
 const checkedBytes = 16 << 20
 
+// hugeBytes and more are better kept in huge pages: touching 2 MiB for the first
+// time is then one fault instead of 512, and filling a new gigabyte was found to be
+// five times faster.
+const hugeBytes = 4 << 20
+
 var live atomic.Int64
 
-// Live is the number of bytes mapped and not freed yet, by the whole process.
+// Live is the number of bytes mapped and not freed yet, by the whole process, files
+// included.
 // Tests end at the number they began with.
 func Live() int64 { return live.Load() }
 
@@ -48,12 +54,15 @@ func Alloc(n int64) ([]byte, error) {
 	if err != nil {
 		return nil, status.Errorf(status.OutOfMemory, "out of memory: %d bytes wanted, %d free: %w", n, Available(), err)
 	}
+	if n >= hugeBytes {
+		preferHugePages(b)
+	}
 	live.Add(n)
 	return b, nil
 }
 
-// Free gives back what [Alloc] gave; b must be that very slice, or INTERNAL. An
-// empty slice is fine.
+// Free gives back what [Alloc] or [MapFile] gave; b must be that very slice, or
+// INTERNAL. An empty slice is fine.
 func Free(b []byte) error {
 	if cap(b) == 0 {
 		return nil

@@ -53,7 +53,7 @@ func (s *scanner) expect(want byte, where string) error {
 func (s *scanner) unexpected(want, where string) error {
 	s.peek()
 	if s.pos == len(s.text) {
-		return s.errorf("the header ends where %s is to follow, in %s", want, where)
+		return s.errorf("the text ends where %s is to follow, in %s", want, where)
 	}
 	r, n := utf8.DecodeRuneInString(s.text[s.pos:])
 	if r == utf8.RuneError && n == 1 {
@@ -219,12 +219,12 @@ func (s *scanner) skip(where string, nesting int) error {
 	if nesting > maxNesting {
 		return s.errorf("values are nested deeper than %d, in %s", maxNesting, where)
 	}
-	switch c := s.peek(); {
-	case c == '{':
+	switch s.peek() {
+	case '{':
 		return s.object(where, func(string, int64) error { return s.skip(where, nesting+1) })
-	case c == '[':
+	case '[':
 		return s.list('[', ']', where, func() error { return s.skip(where, nesting+1) })
-	case c == '"':
+	case '"':
 		_, err := s.str(where)
 		return err
 	}
@@ -232,8 +232,7 @@ func (s *scanner) skip(where string, nesting int) error {
 	for end < len(s.text) && strings.IndexByte(" \t\n\r,:]}", s.text[end]) < 0 {
 		end++
 	}
-	switch word := s.text[s.pos:end]; {
-	case word == "true" || word == "false" || word == "null" || number(word):
+	if word := s.text[s.pos:end]; word == "true" || word == "false" || word == "null" || number(word) {
 		s.pos = end
 		return nil
 	}

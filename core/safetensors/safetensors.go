@@ -54,7 +54,7 @@ func Parse(r io.ReaderAt, size int64) (*tensorfile.Table, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &tensorfile.Table{Entries: entries, Metadata: p.metadata}, nil
+	return &tensorfile.Table{Entries: entries, Metadata: p.metadata, Keys: p.keys}, nil
 }
 
 // readHeader gives the header's text.
@@ -62,12 +62,12 @@ func readHeader(r io.ReaderAt, size int64) (string, error) {
 	if size < LengthBytes {
 		return "", tensorfile.Corruptf(0, "the header's length takes %d bytes, the file has %d", LengthBytes, size)
 	}
-	var length [LengthBytes]byte
-	if err := tensorfile.ReadAt(r, length[:], 0); err != nil {
+	length := make([]byte, LengthBytes)
+	if err := tensorfile.ReadAt(r, length, 0); err != nil {
 		return "", err
 	}
-	n := binary.LittleEndian.Uint64(length[:])
-	if n > uint64(size-LengthBytes) {
+	n := binary.LittleEndian.Uint64(length)
+	if !HeaderFits(length, size) {
 		return "", tensorfile.Corruptf(0, "the header's length is %d, the file has %d bytes after it", n, size-LengthBytes)
 	}
 	if n > tensorfile.MaxHeaderBytes {
@@ -83,6 +83,12 @@ func readHeader(r io.ReaderAt, size int64) (string, error) {
 		return "", tensorfile.ReadError(err, LengthBytes+read)
 	}
 	return text.String(), nil
+}
+
+// HeaderFits says whether a file of size bytes has as many as the length at its
+// beginning says.
+func HeaderFits(begin []byte, size int64) bool {
+	return size >= LengthBytes && binary.LittleEndian.Uint64(begin) <= uint64(size-LengthBytes)
 }
 
 // text is a metadata value.
@@ -101,6 +107,7 @@ type description struct {
 type parser struct {
 	scanner
 	metadata map[string]fmt.Stringer
+	keys     []string // of metadata
 	tensors  []description
 	seen     map[string]struct{} // keys of the header
 }
@@ -154,6 +161,7 @@ func (p *parser) metadataMember(key string, at int64) error {
 		return status.Wrapf(err, "metadata %.200q", key)
 	}
 	p.metadata[key] = text(value)
+	p.keys = append(p.keys, key)
 	return nil
 }
 

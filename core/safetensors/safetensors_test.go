@@ -100,7 +100,7 @@ func TestWrongFiles(t *testing.T) {
 		"header of 2^64-1":           {length(math.MaxUint64, "{}"), status.Corrupt, []string{"18446744073709551615"}},
 		"not an object":              {file(`[]`, 0), status.Corrupt, []string{"byte 8", `begins with "[]", not "{"`}},
 		"space before":               {file(` {}`, 0), status.Corrupt, []string{"byte 8"}},
-		"only a brace":               {file(`{`, 0), status.Corrupt, []string{"byte 9", "header ends"}},
+		"only a brace":               {file(`{`, 0), status.Corrupt, []string{"byte 9", "text ends"}},
 		"not JSON":                   {file(`{a}`, 0), status.Corrupt, []string{"byte 9", "'a'", "a string"}},
 		"no colon":                   {file(`{"a"}`, 0), status.Corrupt, []string{"byte 12", `':'`}},
 		"comma at the end":           {file(`{`+good+`,}`, 4), status.Corrupt, []string{`'}'`}},
@@ -349,7 +349,7 @@ func TestTheFormatsOwnFiles(t *testing.T) {
 	words := map[string]string{
 		"MetadataIncompleteBuffer":                        "belong to no tensor",
 		"InvalidHeader":                                   `begins with "\xff"`,
-		"InvalidHeaderDeserialization":                    "header ends",
+		"InvalidHeaderDeserialization":                    "text ends",
 		"ValidationOverflow":                              "overflows",
 		"InvalidOffset":                                   "data_offsets",
 		"reject (format spec: duplicate keys disallowed)": "twice",
@@ -385,7 +385,7 @@ func TestRealModels(t *testing.T) {
 		require.Len(t, table.Entries, tensors, name)
 		checkResult(t, table, err, int64(len(b)))
 		checkAgainstJSON(t, b, table)
-		for n := 0; n < int(table.Entries[0].Offset); n++ {
+		for n := range int(table.Entries[0].Offset) {
 			_, err := parse(b[:n])
 			requireError(t, err, status.Corrupt)
 		}

@@ -26,6 +26,7 @@ const (
 	MaxHeaderBytes  = 40 << 20
 	MaxTensors      = 1 << 17
 	MaxMetadataKeys = 1 << 16
+	MaxShards       = 1 << 10
 )
 
 // Table is what a file holds.
@@ -34,6 +35,7 @@ type Table struct {
 	// Metadata's String gives a value as text: a string as it is, a number in
 	// decimal, a boolean as "true" or "false", an array as JSON.
 	Metadata map[string]fmt.Stringer
+	Keys     []string // of Metadata, in the order of the file
 }
 
 // Entry is where one tensor's data lies. It is inside the file and as long as the

@@ -142,7 +142,7 @@ func TestCopiesUnderContention(t *testing.T) {
 			w.Retain()
 			wg.Go(func() {
 				defer w.Release()
-				_, err := c.Get(a, i/2, func(data []byte) (Copy, error) {
+				_, err := c.Get(a, i/2, func([]byte) (Copy, error) {
 					made.Add(1)
 					return &hookedCopy{func() { freed.Add(1) }}, nil
 				})

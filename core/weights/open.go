@@ -1,153 +1,248 @@
 package weights
 
 import (
-	"bufio"
-	"errors"
-	"io"
-	"io/fs"
-	"os"
-	"syscall"
+	"runtime"
+	"slices"
+	"sync"
+	"sync/atomic"
 
-	"qtsaccel/core/gguf"
-	"qtsaccel/core/safetensors"
+	"qtsaccel/core/mem"
+	"qtsaccel/core/quant"
 	"qtsaccel/core/status"
+	"qtsaccel/core/tensor"
 	"qtsaccel/core/tensorfile"
 )
 
-// readBytes is how much of small tensors is read at a time. Larger ones are read
-// straight into their memory.
-const readBytes = 1 << 20
-
-// Open reads a GGUF or safetensors file whole, told apart by content, and closes
-// it. Only a regular file is opened, never a pipe or a device that might block.
-// The result has one reference.
+// Open opens a GGUF or safetensors file, told apart by content, with all the files
+// that it belongs with: the first part of a split GGUF file opens the others, and
+// so does the index of safetensors files, model.safetensors.index.json. Only
+// regular files are opened, never a pipe or a device that might block. The result
+// has one reference.
 //
-// IO: it cannot be opened or read, or becomes shorter meanwhile; CORRUPT: it is
-// no such file, or a wrong one; UNSUPPORTED: it has what the library does not;
-// OUT_OF_MEMORY. Every message begins with the path.
-func Open(path string) (*Weights, error) {
-	w, err := open(path)
-	return w, status.Wrapf(err, "%q", path)
-}
+// IO: a file cannot be opened or read, or becomes shorter meanwhile; CORRUPT: it is
+// no such file, or a wrong one, or files do not belong together; UNSUPPORTED: it
+// has what the library does not; OUT_OF_MEMORY, with the bytes wanted and free,
+// before anything is read. Messages have the path of the file at fault.
+func Open(path string) (*Weights, error) { return OpenWith(path, Options{}) }
 
-func open(path string) (*Weights, error) {
-	f, size, err := openRegular(path)
-	if err != nil {
+// OpenWith is [Open] with options. As it reads, it may also end with CANCELLED, and
+// with INVALID_ARGUMENT: wrong options, or a value that the type of a rule cannot
+// hold.
+func OpenWith(path string, o Options) (*Weights, error) {
+	if err := o.check(); err != nil {
 		return nil, err
 	}
-	// What was read is right whatever closing says.
-	defer func() { _ = f.Close() }()
-	table, err := parse(f, size)
+	s, err := openSource(path)
 	if err != nil {
 		return nil, err
 	}
 	w := New()
-	w.metadata = table.Metadata
-	if err := w.read(f, table.Entries); err != nil {
+	if err := w.load(s, o); err != nil {
+		s.close()
 		w.Release()
-		return nil, err
+		return nil, status.Wrapf(err, "%q", path)
 	}
 	return w, nil
 }
 
-// openRegular opens a regular file and gives its size. It looks before it opens,
-// since opening alone does something to some devices, and again after, since the
-// path may have come to mean something else; O_NONBLOCK, so that even then a
-// pipe without a writer does not block.
-func openRegular(path string) (*os.File, int64, error) {
-	info, err := os.Stat(path)
-	if err == nil {
-		err = checkRegular(info)
+// load fills empty weights from a source, which it closes as far as it is not
+// needed any more.
+func (w *Weights) load(s *source, o Options) error {
+	all, plan := s.place(o)
+	if err := plan.checkMemory(o.Budget); err != nil {
+		return err
 	}
+	memory, err := w.arena.Alloc(plan.MemoryBytes)
 	if err != nil {
-		return nil, 0, ioError(err)
+		return status.Wrapf(err, "%d tensors", plan.Tensors)
 	}
-	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
-	if err != nil {
-		return nil, 0, ioError(err)
-	}
-	if info, err = f.Stat(); err == nil {
-		err = checkRegular(info)
-	}
-	if err != nil {
-		_ = f.Close()
-		return nil, 0, ioError(err)
-	}
-	return f, info.Size(), nil
-}
-
-func checkRegular(info fs.FileInfo) error {
-	switch mode := info.Mode(); {
-	case mode.IsRegular():
-		return nil
-	case mode.IsDir():
-		return errors.New("is a directory")
-	case mode&fs.ModeNamedPipe != 0:
-		return errors.New("is a pipe, not a regular file")
-	default:
-		return errors.New("is not a regular file")
-	}
-}
-
-// ioError makes an IO error without the path, which Open puts in front.
-func ioError(err error) error {
-	var p *fs.PathError
-	if errors.As(err, &p) {
-		err = p.Err
-	}
-	return status.Errorf(status.IO, "%w", err)
-}
-
-// parse tells the formats apart and reads the header.
-func parse(r io.ReaderAt, size int64) (*tensorfile.Table, error) {
-	if size == 0 {
-		return nil, tensorfile.Corruptf(0, "the file is empty")
-	}
-	begin := make([]byte, min(size, safetensors.LengthBytes+1))
-	if err := tensorfile.ReadAt(r, begin, 0); err != nil {
-		return nil, err
-	}
-	switch {
-	case len(begin) >= len(gguf.Magic) && string(begin[:len(gguf.Magic)]) == gguf.Magic:
-		return gguf.Parse(r, size)
-	case len(begin) > safetensors.LengthBytes && begin[safetensors.LengthBytes] == '{':
-		return safetensors.Parse(r, size)
-	}
-	return nil, tensorfile.Corruptf(0, "this is neither a GGUF nor a safetensors file: its %d bytes begin with %q", size, begin)
-}
-
-// read fills the tensors of an opened file with its data, from its beginning to
-// its end.
-func (w *Weights) read(f io.ReaderAt, entries []tensorfile.Entry) error {
-	if len(entries) == 0 {
-		return nil
-	}
-	pos := entries[0].Offset
-	last := entries[len(entries)-1]
-	// It hands reads of at least its buffer's size through, once that is empty.
-	r := bufio.NewReaderSize(io.NewSectionReader(f, pos, last.Offset+last.Bytes-pos), readBytes)
-	for _, e := range entries {
-		t, err := w.add(e.Name, e.Type)
+	w.metadata, w.keys = s.metadata, s.keys
+	l := loader{options: o, total: plan.FileBytes, done: plan.MappedBytes}
+	for i := range all {
+		p := &all[i]
+		t, err := w.add(p.Name, p.typ())
 		if err != nil {
 			return err
 		}
-		if err := t.allocate(); err != nil {
-			return err
+		stored := Stored{Name: p.Name, From: p.Type, As: p.as, Placement: Copied, Note: p.note}
+		if p.mapped {
+			if err := p.file.mapAll(); err != nil {
+				return err
+			}
+			t.data, t.file, t.end = p.file.mapping[p.Offset:p.Offset+p.Bytes:p.Offset+p.Bytes], p.file, p.Offset+p.Bytes
+			stored.Placement = Mapped
+		} else {
+			end := p.at + p.typ().Bytes()
+			t.data = memory[p.at:end:end]
+			l.add(p, t.data)
 		}
-		skipped, err := r.Discard(int(e.Offset - pos)) // padding, less than 2^31
-		pos += int64(skipped)
-		if err != nil {
-			return readError(t, err, pos)
-		}
-		n, err := io.ReadFull(r, t.data)
-		pos += int64(n)
-		if err != nil {
-			return readError(t, err, pos)
+		w.stored = append(w.stored, stored)
+	}
+	if err := l.run(); err != nil {
+		return err
+	}
+	for _, f := range s.files {
+		if f.mapping != nil {
+			w.files = append(w.files, f)
+		} else {
+			f.close()
 		}
 	}
 	return nil
 }
 
-func readError(t *Tensor, err error, pos int64) error {
-	return status.Wrapf(tensorfile.ReadError(err, pos), "tensor %.200q, %v", t.Name, t.Type)
+// mapAll maps the file unless it is mapped.
+func (f *file) mapAll() (err error) {
+	if f.mapping == nil {
+		f.mapping, err = mem.MapFile(f.f, f.size)
+	}
+	return err
+}
+
+// loader reads tensors into their memory, in pieces, on several threads.
+type loader struct {
+	options Options
+	pieces  []piece
+	done    int64
+	total   int64
+	next    atomic.Int64
+	stopped atomic.Bool
+}
+
+// piece is a part of a tensor, at most pieceBytes of the file.
+type piece struct {
+	tensor *placed
+	from   int64 // bytes of the tensor in the file
+	bytes  int64
+	dst    []byte
+}
+
+const (
+	// pieceBytes is read at a time: enough that a call does not count, little
+	// enough that threads end together.
+	pieceBytes = 4 << 20
+	// pieceElements are converted at a time: whole blocks of every type.
+	pieceElements = 1 << 18
+	// readers is how many threads read at most: two were found to reach what
+	// memory takes, more help where huge pages are not to be had.
+	readers = 4
+)
+
+func (l *loader) add(p *placed, dst []byte) {
+	step := int64(pieceBytes)
+	if p.converted() {
+		step = bytesOf(p.Type.DType, pieceElements)
+	}
+	for from := int64(0); from < p.Bytes; from += step {
+		n := min(step, p.Bytes-from)
+		to := n
+		if p.converted() {
+			to = bytesOf(p.as, elementsOf(p.Type.DType, n))
+		}
+		l.pieces = append(l.pieces, piece{p, from, n, dst[:to]})
+		dst = dst[to:]
+	}
+}
+
+// bytesOf is the size of whole blocks of a type.
+func bytesOf(d tensor.DType, elements int64) int64 {
+	block, bytes := d.Block()
+	return elements / block * bytes
+}
+
+func elementsOf(d tensor.DType, size int64) int64 {
+	block, bytes := d.Block()
+	return size / bytes * block
+}
+
+// run reads all pieces and reports on the way; no reader is left when it returns.
+func (l *loader) run() error {
+	threads := min(runtime.GOMAXPROCS(0), len(l.pieces))
+	if !slices.ContainsFunc(l.pieces, func(p piece) bool { return p.tensor.converted() }) {
+		threads = min(threads, readers)
+	}
+	var group sync.WaitGroup
+	errs := make([]error, threads)
+	read := make(chan int64, threads)
+	for i := range threads {
+		group.Go(func() { errs[i] = l.work(read) })
+	}
+	go func() { // ends with the readers
+		group.Wait()
+		close(read)
+	}()
+	cancelled := !l.report()
+	for n := range read {
+		l.done += n
+		cancelled = cancelled || !l.report()
+	}
+	if cancelled {
+		return status.Errorf(status.Cancelled, "cancelled after %d of %d bytes", l.done, l.total)
+	}
+	for _, err := range errs {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// report tells the host, and stops the readers if it says so.
+func (l *loader) report() bool {
+	if l.options.Progress == nil || l.options.Progress(l.done, l.total) {
+		return true
+	}
+	l.stopped.Store(true)
+	return false
+}
+
+// work reads pieces until none is left, or something stops it.
+func (l *loader) work(read chan<- int64) error {
+	var c converter
+	for {
+		i := int(l.next.Add(1)) - 1
+		if i >= len(l.pieces) || l.stopped.Load() {
+			return nil
+		}
+		p := &l.pieces[i]
+		if err := c.fill(p, l.options.Encode); err != nil {
+			l.stopped.Store(true)
+			return status.Wrapf(err, "tensor %.200q, %v", p.tensor.Name, p.tensor.Type)
+		}
+		read <- p.bytes
+	}
+}
+
+// converter is the memory that a thread converts in.
+type converter struct {
+	raw    []byte
+	values []float32
+}
+
+func (c *converter) fill(p *piece, encode Encoder) error {
+	from, to := p.tensor.Type.DType, p.tensor.as
+	if from == to {
+		return readPiece(p, p.dst)
+	}
+	if c.raw == nil {
+		c.raw, c.values = make([]byte, 8*pieceElements), make([]float32, pieceElements)
+	}
+	raw, values := c.raw[:p.bytes], c.values[:elementsOf(from, p.bytes)]
+	if err := readPiece(p, raw); err != nil {
+		return err
+	}
+	if err := quant.Decode(from, values, raw); err != nil {
+		return err
+	}
+	var err error
+	if quant.CanEncode(to) {
+		err = quant.Encode(to, p.dst, values)
+	} else {
+		err = encode(to, p.dst, values)
+	}
+	return status.Wrapf(err, "from element %d on", elementsOf(from, p.from))
+}
+
+func readPiece(p *piece, dst []byte) error {
+	return tensorfile.ReadAt(p.tensor.file.r, dst, p.tensor.Offset+p.from)
 }

@@ -18,6 +18,10 @@ type Tensor struct {
 	mu     sync.Mutex
 	data   []byte // nil until it is given; not nil for a tensor of no bytes
 	frozen bool
+
+	// Where data is part of a mapped file: the file, and where the data ends in it.
+	file *file
+	end  int64
 }
 
 // Retain and Release count a reference to the tensor's weights, for users that
@@ -28,9 +32,10 @@ func (t *Tensor) Retain() { t.weights.Retain() }
 func (t *Tensor) Release() { t.weights.Release() }
 
 // Freeze gives the tensor's data and refuses any later change to it: a backend
-// calls it before it uses or copies the data. The slice is aligned to
-// [mem.Alignment], must not be written to, and is valid while the caller holds a
-// reference. INVALID_STATE: the tensor has no data yet.
+// calls it before it uses or copies the data. The slice is aligned to [Alignment],
+// must not be written to, and is valid while the caller holds a reference.
+// INVALID_STATE: the tensor has no data yet; IO: its file was mapped and has become
+// shorter.
 func (t *Tensor) Freeze() ([]byte, error) {
 	if !t.weights.use() {
 		return nil, errReleased()
@@ -38,11 +43,32 @@ func (t *Tensor) Freeze() ([]byte, error) {
 	defer t.weights.Release()
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.data == nil {
-		return nil, status.Errorf(status.InvalidState, "tensor %q, %v, has no data yet", t.Name, t.Type)
+	if err := t.check(); err != nil {
+		return nil, status.Wrapf(err, "tensor %q, %v", t.Name, t.Type)
 	}
 	t.frozen = true
 	return t.data, nil
+}
+
+// read gives the data to use as it is now, and keeps it unchanged meanwhile.
+func (t *Tensor) read(use func(data []byte) error) error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if err := t.check(); err != nil {
+		return err
+	}
+	return use(t.data)
+}
+
+// check finds that there is no data, or none any more. The caller holds t.mu.
+func (t *Tensor) check() error {
+	if t.data == nil {
+		return status.Errorf(status.InvalidState, "it has no data yet")
+	}
+	if t.file != nil {
+		return t.file.checkEnd(t.end)
+	}
+	return nil
 }
 
 // set copies data in. The caller has made sure that the weights stay.
@@ -62,15 +88,15 @@ func (t *Tensor) set(data []byte) error {
 	return nil
 }
 
-// allocate gives the tensor its memory unless it has it.
+// allocate gives the tensor memory of its own unless it has it.
 func (t *Tensor) allocate() error {
-	if t.data != nil {
+	if t.data != nil && t.file == nil {
 		return nil
 	}
 	data, err := t.weights.arena.Alloc(t.Type.Bytes())
 	if err != nil {
 		return status.Wrapf(err, "tensor %q, %v", t.Name, t.Type)
 	}
-	t.data = data
+	t.data, t.file = data, nil // a file is never written to
 	return nil
 }

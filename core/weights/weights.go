@@ -25,7 +25,10 @@ import (
 type Weights struct {
 	refs     atomic.Int64
 	arena    mem.Arena
+	files    []*file                 // those that are mapped; never changes
 	metadata map[string]fmt.Stringer // never changes
+	keys     []string                // of metadata, in the file's order
+	stored   []Stored                // of each tensor that was opened; never changes
 
 	mu      sync.RWMutex
 	tensors []*Tensor
@@ -84,6 +87,9 @@ func (w *Weights) free() {
 	// It fails only for a mapping that is not its own, which is a mistake here
 	// that no caller could act on; the leak counts of the tests would show it.
 	_ = w.arena.Free()
+	for _, f := range w.files {
+		f.close()
+	}
 }
 
 func errReleased() error {
@@ -174,6 +180,13 @@ func (w *Weights) At(i int) (*Tensor, error) {
 	}
 	return w.tensors[i], nil
 }
+
+// Stored says of each tensor of the file what became of it, in the order of the
+// file.
+func (w *Weights) Stored() []Stored { return w.stored }
+
+// MetadataKeys are the keys of the file's metadata, in its order.
+func (w *Weights) MetadataKeys() []string { return w.keys }
 
 // Metadata gives a metadata value of the file as text: a string as it is, a
 // number in decimal, a boolean as "true" or "false", an array as JSON. NOT_FOUND.

@@ -1,0 +1,99 @@
+package gguf
+
+import (
+	"encoding/binary"
+	"fmt"
+	"slices"
+
+	"qtsaccel/core/status"
+	"qtsaccel/core/tensor"
+)
+
+// Pair is a metadata key with its value.
+type Pair struct {
+	Key   string
+	Value Value
+}
+
+// Text is a string as a value.
+func Text(s string) Value {
+	return Value{kindString, append(binary.LittleEndian.AppendUint64(nil, uint64(len(s))), s...)}
+}
+
+// QuantisationVersion is the key that files with quantised tensors must have.
+const QuantisationVersion = "general.quantization_version"
+
+// U32 is a whole number as a value.
+func U32(n uint32) Value { return Value{kindU32, binary.LittleEndian.AppendUint32(nil, n)} }
+
+// ValueOf is a value as it was read from whatever file: those of GGUF as they are,
+// others as text.
+func ValueOf(v fmt.Stringer) Value {
+	if v, ok := v.(Value); ok {
+		return v
+	}
+	return Text(v.String())
+}
+
+// Named is a tensor to be written.
+type Named struct {
+	Name string
+	Type tensor.Type
+}
+
+// Layout is the beginning of a file, and where its tensors' data lies behind it.
+type Layout struct {
+	Header  []byte  // everything before the first tensor's data
+	Offsets []int64 // of each tensor's data, from the beginning of the file
+	Size    int64   // of the file: the last tensor is padded, too
+}
+
+// Lay makes the header of a version 3 file. general.alignment among the pairs says
+// how tensors are aligned, 32 without it. INVALID_ARGUMENT: a key that is empty or
+// there twice, an alignment that is none.
+func Lay(pairs []Pair, tensors []Named) (*Layout, error) {
+	le := binary.LittleEndian
+	alignment := int64(defaultAlignment)
+	b := le.AppendUint32([]byte(Magic), 3)
+	b = le.AppendUint64(b, uint64(len(tensors)))
+	b = le.AppendUint64(b, uint64(len(pairs)))
+	seen := make(map[string]struct{}, len(pairs))
+	for _, p := range pairs {
+		if _, ok := seen[p.Key]; ok || p.Key == "" {
+			return nil, status.Errorf(status.InvalidArgument, "metadata key %.200q is empty or there twice", p.Key)
+		}
+		seen[p.Key] = struct{}{}
+		if p.Key == alignmentKey {
+			var err error
+			if alignment, err = p.Value.alignment(); err != nil {
+				return nil, status.Errorf(status.InvalidArgument, "metadata %q: %w", p.Key, err)
+			}
+		}
+		b = appendText(b, p.Key)
+		b = le.AppendUint32(b, uint32(p.Value.kind))
+		b = append(b, p.Value.raw...)
+	}
+	at := int64(0)
+	relative := make([]int64, len(tensors))
+	for i, t := range tensors {
+		b = appendText(b, t.Name)
+		b = le.AppendUint32(b, uint32(len(t.Type.Shape)))
+		for _, d := range slices.Backward(t.Type.Shape) {
+			b = le.AppendUint64(b, uint64(d))
+		}
+		b = le.AppendUint32(b, numbers[t.Type.DType])
+		b = le.AppendUint64(b, uint64(at))
+		relative[i] = at
+		at = pad(at+t.Type.Bytes(), alignment)
+	}
+	start := pad(int64(len(b)), alignment)
+	b = append(b, make([]byte, start-int64(len(b)))...)
+	for i := range relative {
+		relative[i] += start
+	}
+	return &Layout{Header: b, Offsets: relative, Size: start + at}, nil
+}
+
+func appendText(b []byte, s string) []byte {
+	return append(binary.LittleEndian.AppendUint64(b, uint64(len(s))), s...)
+}

@@ -1,0 +1,15 @@
+package mem
+
+import (
+	"os"
+
+	"qtsaccel/core/status"
+)
+
+// CanMapFiles says whether [MapFile] works on this system.
+const CanMapFiles = false
+
+// MapFile is not there yet: UNSUPPORTED.
+func MapFile(*os.File, int64) ([]byte, error) {
+	return nil, status.Errorf(status.Unsupported, "files cannot be mapped on Windows")
+}

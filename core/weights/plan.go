@@ -1,0 +1,107 @@
+package weights
+
+import (
+	"qtsaccel/core/mem"
+	"qtsaccel/core/status"
+	"qtsaccel/core/tensor"
+)
+
+// MemoryPlan says what opening a file takes, before anything is allocated.
+type MemoryPlan struct {
+	Tensors int
+	// FileBytes is the tensors' size in the files.
+	FileBytes int64
+	// MemoryBytes is the memory that copied and converted tensors take.
+	MemoryBytes int64
+	// MappedBytes is the size of the tensors that stay in the files.
+	MappedBytes int64
+}
+
+// PlanMemory says what [Open] with the same options would take. Errors are those
+// of Open, but for memory and budget, which are not looked at.
+func PlanMemory(path string, o Options) (MemoryPlan, error) {
+	if err := o.check(); err != nil {
+		return MemoryPlan{}, err
+	}
+	s, err := openSource(path)
+	if err != nil {
+		return MemoryPlan{}, err
+	}
+	defer s.close()
+	_, plan := s.place(o)
+	return plan, nil
+}
+
+// placed is a tensor of a file with its place in memory.
+type placed struct {
+	sourced
+	as     tensor.DType
+	note   string
+	mapped bool
+	at     int64 // in the memory for all that are not mapped
+}
+
+func (p *placed) typ() tensor.Type { return tensor.Type{DType: p.as, Shape: p.Type.Shape} }
+
+func (p *placed) converted() bool { return p.as != p.Type.DType }
+
+// place decides for each tensor where its data will lie.
+func (s *source) place(o Options) ([]placed, MemoryPlan) {
+	all := make([]placed, len(s.tensors))
+	plan := MemoryPlan{Tensors: len(all)}
+	for i, t := range s.tensors {
+		all[i] = placed{sourced: t}
+		all[i].as, all[i].note = storeAs(t.Name, t.Type, o.Rules)
+		plan.FileBytes += t.Bytes
+	}
+	plan.settle(all, o.Placement == Mapped || o.Placement == Auto && s.betterMapped(plan.FileBytes))
+	if o.Placement == Auto && plan.MappedBytes == 0 && !fits(plan.MemoryBytes, o.Budget) {
+		// Better a mapping, whatever the file system, than nothing.
+		plan.settle(all, mem.CanMapFiles)
+	}
+	return all, plan
+}
+
+// settle maps what can be mapped, or nothing, and gives the rest its place.
+func (plan *MemoryPlan) settle(all []placed, mapping bool) {
+	plan.MappedBytes, plan.MemoryBytes = 0, 0
+	for i := range all {
+		p := &all[i]
+		p.mapped = mapping && !p.converted() && p.Bytes > 0 && p.Offset%Alignment == 0
+		if p.mapped {
+			plan.MappedBytes += p.Bytes
+			continue
+		}
+		p.at = plan.MemoryBytes
+		plan.MemoryBytes += (p.typ().Bytes() + mem.Alignment - 1) / mem.Alignment * mem.Alignment
+	}
+}
+
+// smallFile and less is copied by itself: it takes less than 20 ms, and nothing
+// that happens to the file later matters.
+const smallFile = 64 << 20
+
+// betterMapped says whether Auto maps the files.
+func (s *source) betterMapped(bytes int64) bool {
+	if bytes <= smallFile || !mem.CanMapFiles {
+		return false
+	}
+	for _, f := range s.files {
+		if f.f == nil || mayFailLater(f.f) {
+			return false
+		}
+	}
+	return true
+}
+
+func fits(bytes, budget int64) bool {
+	return (budget == 0 || bytes <= budget) && bytes <= mem.Available()
+}
+
+// checkMemory finds that a plan takes more than there is, or than it may.
+func (plan *MemoryPlan) checkMemory(budget int64) error {
+	if budget > 0 && plan.MemoryBytes > budget {
+		return status.Errorf(status.OutOfMemory, "%d bytes wanted for %d tensors, the budget is %d", plan.MemoryBytes, plan.Tensors, budget)
+	}
+	return status.Wrapf(mem.Check(plan.MemoryBytes), "%d tensors", plan.Tensors)
+}

@@ -1,0 +1,133 @@
+package weights
+
+import (
+	"crypto/rand"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"qtsaccel/core/gguf"
+	"qtsaccel/core/status"
+)
+
+// maxSavedName is the longest tensor name that ggml's own reader takes.
+const maxSavedName = 63
+
+// Save writes the tensors, in their types, and the metadata into a GGUF file. What
+// was read from one and not converted comes out as the same bytes; metadata that a
+// split file's parts have about the split is left out. The file appears under its
+// name when it is complete and on the disk, in place of one that is there; its old
+// content stays until then, and a mapping of it ever after. progress is as in
+// [Options].
+//
+// INVALID_STATE: a tensor has no data yet; UNSUPPORTED: a name of more than 63
+// bytes, which ggml could not read; INVALID_ARGUMENT: path is something other than
+// a regular file; IO: it cannot be written, or a mapped file has become shorter;
+// CANCELLED. Nothing is left behind then.
+func (w *Weights) Save(path string, progress func(done, total int64) bool) error {
+	if !w.use() {
+		return errReleased()
+	}
+	defer w.Release()
+	return status.Wrapf(w.save(path, progress), "%q", path)
+}
+
+func (w *Weights) save(path string, progress func(done, total int64) bool) error {
+	tensors, layout, err := w.lay()
+	if err != nil {
+		return err
+	}
+	if info, err := os.Stat(path); err == nil && checkRegular(info) != nil {
+		return status.Errorf(status.InvalidArgument, "%w", checkRegular(info))
+	}
+	temporary := filepath.Join(filepath.Dir(path), "."+filepath.Base(path)+"."+rand.Text()[:8])
+	f, err := os.OpenFile(temporary, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
+	if err != nil {
+		return ioError(err)
+	}
+	s := saver{f: f, layout: layout, progress: progress}
+	err = s.write(tensors)
+	if err == nil {
+		err = ioError(f.Sync())
+	}
+	if closing := f.Close(); err == nil && closing != nil {
+		err = ioError(closing)
+	}
+	if err == nil {
+		err = ioError(os.Rename(temporary, path))
+	}
+	if err != nil {
+		if removing := os.Remove(temporary); removing != nil && !errors.Is(removing, fs.ErrNotExist) {
+			err = status.Wrapf(err, "%q cannot be removed either", temporary)
+		}
+	}
+	return err
+}
+
+// lay gives what is to be written, and where.
+func (w *Weights) lay() ([]*Tensor, *gguf.Layout, error) {
+	w.mu.RLock()
+	defer w.mu.RUnlock()
+	tensors := slices.Clone(w.tensors)
+	named := make([]gguf.Named, len(tensors))
+	quantised := false
+	for i, t := range tensors {
+		if len(t.Name) > maxSavedName {
+			return nil, nil, status.Errorf(status.Unsupported, "tensor %q: its name has %d bytes, GGUF files allow %d", t.Name, len(t.Name), maxSavedName)
+		}
+		named[i] = gguf.Named{Name: t.Name, Type: t.Type}
+		quantised = quantised || t.Type.DType.Quantised()
+	}
+	pairs := make([]gguf.Pair, len(w.keys))
+	for i, key := range w.keys {
+		pairs[i] = gguf.Pair{Key: key, Value: gguf.ValueOf(w.metadata[key])}
+	}
+	if _, ok := w.metadata[gguf.QuantisationVersion]; quantised && !ok {
+		pairs = append(pairs, gguf.Pair{Key: gguf.QuantisationVersion, Value: gguf.U32(2)})
+	}
+	layout, err := gguf.Lay(pairs, named)
+	return tensors, layout, err
+}
+
+// saver writes a file from its beginning to its end.
+type saver struct {
+	f        *os.File
+	layout   *gguf.Layout
+	progress func(done, total int64) bool
+	at       int64
+}
+
+func (s *saver) write(tensors []*Tensor) error {
+	if err := s.append(s.layout.Header); err != nil {
+		return err
+	}
+	for i, t := range tensors {
+		if err := s.pad(s.layout.Offsets[i]); err != nil {
+			return err
+		}
+		if err := t.read(s.append); err != nil {
+			return status.Wrapf(err, "tensor %q, %v", t.Name, t.Type)
+		}
+	}
+	return s.pad(s.layout.Size)
+}
+
+func (s *saver) pad(to int64) error { return s.append(make([]byte, to-s.at)) }
+
+// append writes data in pieces and reports after each.
+func (s *saver) append(data []byte) error {
+	for len(data) > 0 {
+		n := min(len(data), pieceBytes)
+		if _, err := s.f.Write(data[:n]); err != nil {
+			return status.Wrapf(ioError(err), "after %d of %d bytes", s.at, s.layout.Size)
+		}
+		s.at += int64(n)
+		data = data[n:]
+		if s.progress != nil && !s.progress(s.at, s.layout.Size) {
+			return status.Errorf(status.Cancelled, "cancelled after %d of %d bytes", s.at, s.layout.Size)
+		}
+	}
+	return nil
+}

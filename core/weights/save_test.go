@@ -1,0 +1,172 @@
+package weights
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"qtsaccel/core/mem"
+	"qtsaccel/core/status"
+	"qtsaccel/core/tensor"
+)
+
+func TestSavedAsItWasRead(t *testing.T) {
+	leavesNothing(t)
+	path := shared(t, "stories260k", "stories260K_f32.gguf")
+	want, err := os.ReadFile(path)
+	require.NoError(t, err)
+	for _, placement := range []Placement{Copied, Mapped} {
+		w, err := OpenWith(path, Options{Placement: placement})
+		require.NoError(t, err)
+		saved := filepath.Join(t.TempDir(), "größer, mit Leerzeichen.gguf")
+		require.NoError(t, w.Save(saved, nil))
+		w.Release()
+		got, err := os.ReadFile(saved)
+		require.NoError(t, err)
+		require.True(t, bytes.Equal(want, got), "%v: %d bytes, want %d", placement, len(got), len(want))
+	}
+}
+
+// From safetensors: metadata becomes text, and all can be read again.
+func TestSavedFromAnotherFormat(t *testing.T) {
+	leavesNothing(t)
+	safe, err := Open(shared(t, "stories260k", "stories260K_f32.safetensors"))
+	require.NoError(t, err)
+	defer safe.Release()
+	path := filepath.Join(t.TempDir(), "model.gguf")
+	require.NoError(t, safe.Save(path, nil))
+	back, err := Open(path)
+	require.NoError(t, err)
+	defer back.Release()
+	requireSameTensors(t, safe, back)
+	for _, key := range safe.MetadataKeys() {
+		want, err := safe.Metadata(key)
+		require.NoError(t, err)
+		got, err := back.Metadata(key)
+		require.NoError(t, err)
+		require.Equal(t, want, got, key)
+	}
+}
+
+func requireSameTensors(t *testing.T, want, got *Weights) {
+	t.Helper()
+	require.Equal(t, want.Len(), got.Len())
+	for i := range want.Len() {
+		a, err := want.At(i)
+		require.NoError(t, err)
+		b := tensorOf(t, got, a.Name)
+		require.Equal(t, a.Type.String(), b.Type.String(), a.Name)
+		require.True(t, bytes.Equal(a.data, b.data), a.Name)
+	}
+}
+
+func TestSavedFromMemory(t *testing.T) {
+	leavesNothing(t)
+	w := New()
+	defer w.Release()
+	require.NoError(t, w.Declare("a", f32(2, 3)))
+	require.NoError(t, w.Declare("scalar", f32()))
+	require.NoError(t, w.Declare("q", tensor.Type{DType: tensor.Q8_0, Shape: tensor.Shape{3, 64}}))
+	path := filepath.Join(t.TempDir(), "model.gguf")
+	requireError(t, w.Save(path, nil), status.InvalidState, `"a"`, "no data")
+	for name, size := range map[string]int{"a": 24, "scalar": 4, "q": 204} {
+		data := make([]byte, size)
+		for i := range data {
+			data[i] = byte(i*7 + len(name))
+		}
+		require.NoError(t, w.Set(name, data))
+	}
+	var steps int
+	require.NoError(t, w.Save(path, func(done, total int64) bool {
+		steps++
+		return done <= total
+	}))
+	require.Positive(t, steps)
+	back, err := Open(path)
+	require.NoError(t, err)
+	defer back.Release()
+	requireSameTensors(t, w, back)
+	version, err := back.Metadata("general.quantization_version")
+	require.NoError(t, err)
+	require.Equal(t, "2", version)
+	require.NoError(t, w.Set("a", make([]byte, 24)), "saving freezes nothing")
+
+	require.NoError(t, w.Save(path, nil), "over an older file")
+	require.NoError(t, back.Save(path, nil), "over the file itself")
+}
+
+func TestWhatCannotBeSaved(t *testing.T) {
+	leavesNothing(t)
+	w := New()
+	defer w.Release()
+	require.NoError(t, w.Declare("a", f32(1<<20)))
+	require.NoError(t, w.Set("a", make([]byte, 4<<20)))
+	folder := t.TempDir()
+	path := filepath.Join(folder, "model.gguf")
+	require.NoError(t, os.WriteFile(path, []byte("before"), 0o600))
+
+	requireError(t, w.Save(path, func(int64, int64) bool { return false }), status.Cancelled, "cancelled after ", path)
+	requireError(t, w.Save(folder, nil), status.InvalidArgument, "is a directory")
+	requireError(t, w.Save(os.DevNull, nil), status.InvalidArgument, "not a regular file")
+	requireError(t, w.Save(filepath.Join(folder, "none", "x"), nil), status.IO, "no such file")
+	if _, err := os.Stat("/dev/full"); err == nil {
+		_, layout, err := w.lay()
+		require.NoError(t, err)
+		full := saver{layout: layout}
+		full.f, err = os.OpenFile("/dev/full", os.O_WRONLY, 0)
+		require.NoError(t, err)
+		requireError(t, full.write(w.tensors), status.IO, "no space left", "after 0 of ")
+		require.NoError(t, full.f.Close())
+	}
+	entries, err := os.ReadDir(folder)
+	require.NoError(t, err)
+	require.Len(t, entries, 1, "nothing is left behind")
+	content, err := os.ReadFile(path)
+	require.NoError(t, err)
+	require.Equal(t, "before", string(content))
+
+	long := New()
+	defer long.Release()
+	require.NoError(t, long.Declare(string(bytes.Repeat([]byte("x"), 64)), f32(1)))
+	requireError(t, long.Save(path, nil), status.Unsupported, "64 bytes", "63")
+}
+
+func TestSavingAMappedFileThatWasCutShort(t *testing.T) {
+	leavesNothing(t)
+	if !mem.CanMapFiles {
+		t.Skip("files cannot be mapped here")
+	}
+	path := ggufFile(t, f32(1<<20))
+	w, err := OpenWith(path, Options{Placement: Mapped})
+	require.NoError(t, err)
+	defer w.Release()
+	// Beyond what the check sees: the write itself must not end the process.
+	require.NoError(t, os.Truncate(path, 1000))
+	out := filepath.Join(t.TempDir(), "out")
+	requireError(t, w.Save(out, nil), status.IO, "shorter")
+	tensorOf(t, w, "0").file.size, tensorOf(t, w, "0").end = 0, 0
+	requireError(t, w.Save(out, nil), status.IO, "bad address")
+}
+
+// ggufFile writes a file with tensors named by their numbers, whose bytes tell
+// where they stand.
+func ggufFile(t *testing.T, types ...tensor.Type) string {
+	t.Helper()
+	w := New()
+	defer w.Release()
+	for i, typ := range types {
+		name := string(rune('0' + i))
+		require.NoError(t, w.Declare(name, typ))
+		data := make([]byte, typ.Bytes())
+		for j := range data {
+			data[j] = pattern(j + 1000*i)
+		}
+		require.NoError(t, w.Set(name, data))
+	}
+	path := filepath.Join(t.TempDir(), "model.gguf")
+	require.NoError(t, w.Save(path, nil))
+	return path
+}

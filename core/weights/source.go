@@ -1,0 +1,211 @@
+package weights
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"strings"
+	"syscall"
+
+	"qtsaccel/core/gguf"
+	"qtsaccel/core/mem"
+	"qtsaccel/core/safetensors"
+	"qtsaccel/core/status"
+	"qtsaccel/core/tensorfile"
+)
+
+// file is an opened file of tensors.
+type file struct {
+	path    string
+	r       io.ReaderAt
+	f       *os.File // nil in tests that read from elsewhere
+	size    int64
+	mapping []byte // of the whole file, where it is mapped
+}
+
+// source is the file or files that make up a model.
+type source struct {
+	files    []*file
+	tensors  []sourced
+	metadata map[string]fmt.Stringer
+	keys     []string // of metadata, in their order
+}
+
+// sourced is a tensor in a file.
+type sourced struct {
+	tensorfile.Entry
+	file *file
+}
+
+// openFile opens a regular file. Every error begins with the path.
+func openFile(path string) (*file, error) {
+	f, size, err := openRegular(path)
+	if err != nil {
+		return nil, status.Wrapf(err, "%q", path)
+	}
+	return &file{path: path, r: f, f: f, size: size}, nil
+}
+
+// openRegular opens a regular file and gives its size. It looks before it opens,
+// since opening alone does something to some devices, and again after, since the
+// path may have come to mean something else; O_NONBLOCK, so that even then a
+// pipe without a writer does not block.
+func openRegular(path string) (*os.File, int64, error) {
+	info, err := os.Stat(path)
+	if err == nil {
+		err = checkRegular(info)
+	}
+	if err != nil {
+		return nil, 0, ioError(err)
+	}
+	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, 0, ioError(err)
+	}
+	if info, err = f.Stat(); err == nil {
+		err = checkRegular(info)
+	}
+	if err != nil {
+		_ = f.Close()
+		return nil, 0, ioError(err)
+	}
+	return f, info.Size(), nil
+}
+
+func checkRegular(info fs.FileInfo) error {
+	switch mode := info.Mode(); {
+	case mode.IsRegular():
+		return nil
+	case mode.IsDir():
+		return errors.New("is a directory")
+	case mode&fs.ModeNamedPipe != 0:
+		return errors.New("is a pipe, not a regular file")
+	default:
+		return errors.New("is not a regular file")
+	}
+}
+
+// ioError makes an IO error without the path, which stands in front of it. Nil
+// stays nil.
+func ioError(err error) error {
+	if err == nil {
+		return nil
+	}
+	if p, ok := errors.AsType[*fs.PathError](err); ok {
+		err = p.Err
+	} else if l, ok := errors.AsType[*os.LinkError](err); ok {
+		err = l.Err
+	}
+	return status.Errorf(status.IO, "%w", err)
+}
+
+// close gives the mapping and the file back.
+func (f *file) close() {
+	// It fails only for a mapping that is not its own; the tests' counts would
+	// show it.
+	_ = mem.Free(f.mapping)
+	f.mapping = nil
+	if f.f != nil {
+		_ = f.f.Close() // what was read is right whatever closing says
+	}
+}
+
+func (s *source) close() {
+	for _, f := range s.files {
+		f.close()
+	}
+}
+
+// checkEnd finds that a file has become shorter than end bytes since it was opened.
+func (f *file) checkEnd(end int64) error {
+	info, err := f.f.Stat()
+	if err != nil {
+		return status.Wrapf(ioError(err), "%q", f.path)
+	}
+	if info.Size() < end {
+		return status.Errorf(status.IO, "%q: the file has become shorter since it was opened: it has %d bytes, %d are needed", f.path, info.Size(), end)
+	}
+	return nil
+}
+
+// format is what a file holds, told by its beginning.
+type format int
+
+const (
+	formatGGUF format = iota + 1
+	formatSafetensors
+	formatIndex
+)
+
+// format tells the formats apart.
+func (f *file) format() (format, error) {
+	if f.size == 0 {
+		return 0, tensorfile.Corruptf(0, "the file is empty")
+	}
+	begin := make([]byte, min(f.size, safetensors.LengthBytes+1))
+	if err := tensorfile.ReadAt(f.r, begin, 0); err != nil {
+		return 0, err
+	}
+	switch {
+	case len(begin) >= len(gguf.Magic) && string(begin[:len(gguf.Magic)]) == gguf.Magic:
+		return formatGGUF, nil
+	case begin[0] == '{' && len(begin) > 1 && strings.IndexByte("\"} \t\r\n", begin[1]) >= 0 && !safetensors.HeaderFits(begin, f.size):
+		// A JSON text: its first eight bytes as a length are beyond any file.
+		return formatIndex, nil
+	case len(begin) > safetensors.LengthBytes && begin[safetensors.LengthBytes] == '{':
+		return formatSafetensors, nil
+	}
+	return 0, tensorfile.Corruptf(0, "this is neither a GGUF nor a safetensors file: its %d bytes begin with %q", f.size, begin)
+}
+
+// parse reads the header of a GGUF or safetensors file.
+func (f *file) parse(is format) (*tensorfile.Table, error) {
+	if is == formatGGUF {
+		return gguf.Parse(f.r, f.size)
+	}
+	return safetensors.Parse(f.r, f.size)
+}
+
+// openSource opens a file, and the others that it belongs with.
+func openSource(path string) (*source, error) {
+	first, err := openFile(path)
+	if err != nil {
+		return nil, err
+	}
+	s := &source{files: []*file{first}}
+	if err := s.readHeaders(); err != nil {
+		s.close()
+		return nil, err
+	}
+	return s, nil
+}
+
+// readHeaders reads the header of the one file there is, and opens others.
+func (s *source) readHeaders() error {
+	first := s.files[0]
+	is, err := first.format()
+	if err != nil {
+		return status.Wrapf(err, "%q", first.path)
+	}
+	if is == formatIndex {
+		return s.readIndexed()
+	}
+	table, err := first.parse(is)
+	if err != nil {
+		return status.Wrapf(err, "%q", first.path)
+	}
+	s.metadata, s.keys = table.Metadata, table.Keys
+	s.add(first, table)
+	if is == formatGGUF {
+		return s.readSplit()
+	}
+	return nil
+}
+
+func (s *source) add(f *file, table *tensorfile.Table) {
+	for _, e := range table.Entries {
+		s.tensors = append(s.tensors, sourced{e, f})
+	}
+}
