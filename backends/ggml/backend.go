@@ -18,6 +18,7 @@ import (
 	"fmt"
 	"runtime"
 	"sync"
+	"sync/atomic"
 
 	"qtsaccel/core/backend"
 	"qtsaccel/core/ops"
@@ -39,6 +40,7 @@ type Backend struct {
 	cpu       bool
 	alignment int64 // of the device's memory
 	copies    weights.DeviceCopies
+	cuts      atomic.Int64 // how often streams cut their runs down to one thread
 
 	closeOnce sync.Once
 }
@@ -94,7 +96,14 @@ func New(l *Library, o Options) (*Backend, error) {
 const maxThreads = 512
 
 // Info says what the backend is.
-func (b *Backend) Info() backend.Info { return b.info }
+func (b *Backend) Info() backend.Info {
+	info := b.info
+	if n := b.cuts.Load(); n > 0 {
+		info.Notes = append(info.Notes[:len(info.Notes):len(info.Notes)],
+			fmt.Sprintf("runs were cut down to one thread %d times, since others wanted the CPUs", n))
+	}
+	return info
+}
 
 // Supports lowers the call on its own and asks the device about each part.
 func (b *Backend) Supports(c *ops.Call) bool { return b.tryLower(c) }

@@ -125,3 +125,5 @@ func TestLinear(t *testing.T) {
 	require.Equal(t, []float32{11, 24, 16, 35}, y)
 	require.NoError(t, x.Run(buffers([]float32{0, 0, 0, 0, 0, 0}), []backend.Buffer{{}}, options()))
 }
+
+func bytesOf(b backend.Buffer) []byte { return unsafe.Slice((*byte)(b.Data), b.Bytes) }

@@ -89,9 +89,6 @@ struct shim_stream;
 int32_t shim_stream_new(struct shim_device *device, struct shim_stream **out);
 void shim_stream_free(struct shim_stream *stream);
 size_t shim_stream_scratch(const struct shim_stream *stream);
-/* The name of the stream's worker threads in /proc; "" while there are none. */
-const char *shim_stream_workers(const struct shim_stream *stream);
-
 /* A state tensor's memory, zeroed. */
 int32_t shim_state_new(struct shim_stream *stream, int32_t type, const int64_t ne[4],
                        struct ggml_backend_buffer **out);

@@ -53,8 +53,6 @@ size_t shim_stream_scratch(const shim_stream *stream) {
     return bytes;
 }
 
-const char *shim_stream_workers(const shim_stream *stream) { return stream->pools.workers_name(); }
-
 int32_t shim_state_new(shim_stream *stream, int32_t type, const int64_t ne[4], ggml_backend_buffer **out) {
     return shim::on_device(stream->device, [&] {
         shim::tensor_header header(type, ne);

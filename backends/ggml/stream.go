@@ -72,7 +72,6 @@ func (s *stream) onState(name string, f func(*C.struct_ggml_backend_buffer) C.in
 func (s *stream) Build(p *graph.Program) (backend.Executable, error) { return s.build(p) }
 
 func (s *stream) Close() error {
-	s.crowd.close()
 	for _, st := range s.states {
 		C.shim_buffer_free(st.buffer)
 	}

@@ -4,6 +4,7 @@
 
 #include <memory>
 
+#include "contention.h"
 #include "device.h"
 #include "threadpools.h"
 
@@ -12,6 +13,7 @@ struct shim_stream {
     ggml_backend_t queue = nullptr;   // null on the CPU, which computes by graph_compute
     ggml_gallocr_t scratch = nullptr; // shared by all executables, whose runs take turns
     shim::threadpools pools;
+    shim::waiting waiting;
 
     // Grows each time the scratch memory moves: graphs placed before point into the
     // old one and are placed again before their next run.

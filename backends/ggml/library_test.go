@@ -1,0 +1,181 @@
+package ggml
+
+import (
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+	"unsafe"
+
+	"github.com/ebitengine/purego"
+	"github.com/stretchr/testify/require"
+
+	"qtsaccel/core/status"
+)
+
+func requireStatus(t *testing.T, code status.Code, err error, words ...string) {
+	t.Helper()
+	require.Error(t, err)
+	require.Equal(t, code, status.Of(err), err.Error())
+	for _, w := range words {
+		require.Contains(t, err.Error(), w)
+	}
+}
+
+func TestOpenNamesEveryPlace(t *testing.T) {
+	one, two := t.TempDir(), filepath.Join(t.TempDir(), "missing")
+	_, err := Open([]string{one, two})
+	requireStatus(t, status.DeviceUnavailable, err, filepath.Join(one, libraryFile("base")), filepath.Join(two, libraryFile("base")))
+	_, err = Open(nil)
+	requireStatus(t, status.DeviceUnavailable, err, "no folder")
+}
+
+func TestOpenIsOnce(t *testing.T) {
+	l := openLibrary(t)
+	require.Regexp(t, `^\d+\.\d+`, l.Version)
+
+	link := filepath.Join(t.TempDir(), "link")
+	require.NoError(t, os.Symlink(l.Dir, link))
+	again, err := Open([]string{"/nowhere", link})
+	require.NoError(t, err)
+	require.Same(t, l, again)
+
+	other := t.TempDir()
+	copyFile(t, filepath.Join(l.Dir, libraryFile("base")), filepath.Join(other, libraryFile("base")))
+	_, err = Open([]string{other})
+	requireStatus(t, status.InvalidState, err, l.Dir, other)
+}
+
+func copyFile(t *testing.T, from, to string) {
+	in, err := os.Open(from)
+	require.NoError(t, err)
+	defer func() { _ = in.Close() }()
+	out, err := os.Create(to)
+	require.NoError(t, err)
+	_, err = io.Copy(out, in)
+	require.NoError(t, err)
+	require.NoError(t, out.Close())
+}
+
+// TestOpenForeign loads what is no ggml, each in a process of its own, since one
+// has room for one library only.
+func TestOpenForeign(t *testing.T) {
+	const folder = "QTSACCEL_TEST_FOREIGN"
+	if dir := os.Getenv(folder); dir != "" {
+		_, err := Open([]string{dir})
+		require.Error(t, err)
+		_, _ = os.Stdout.WriteString(status.Of(err).String() + ": " + err.Error() + "\n")
+		return
+	}
+	open := func(dir string) string {
+		cmd := exec.Command(os.Args[0], "-test.run=^TestOpenForeign$")
+		cmd.Env = append(os.Environ(), folder+"="+dir)
+		out, err := cmd.CombinedOutput()
+		require.NoError(t, err, string(out))
+		return string(out)
+	}
+	real := pluginDir(t)
+
+	garbage := t.TempDir()
+	require.NoError(t, os.WriteFile(filepath.Join(garbage, libraryFile("base")), []byte("not a library"), 0o644))
+	require.Contains(t, open(garbage), "DEVICE_UNAVAILABLE: ggml cannot be loaded")
+
+	// A plugin is a library, but not the base library.
+	plugins, err := cpuPlugins(real)
+	require.NoError(t, err)
+	foreign := t.TempDir()
+	copyFile(t, plugins[0], filepath.Join(foreign, libraryFile("base")))
+	said := open(foreign)
+	require.True(t, strings.HasPrefix(said, "VERSION_MISMATCH: ") || strings.HasPrefix(said, "DEVICE_UNAVAILABLE: "), said)
+
+	alone := t.TempDir()
+	copyFile(t, filepath.Join(real, libraryFile("base")), filepath.Join(alone, libraryFile("base")))
+	require.Contains(t, open(alone), "DEVICE_UNAVAILABLE: there is no CPU plugin "+alone)
+}
+
+func TestNewNamesWhatIsMissing(t *testing.T) {
+	l := openLibrary(t)
+	_, err := New(l, Options{Device: "abacus"})
+	requireStatus(t, status.InvalidArgument, err, "abacus", "cpu, cuda, vulkan, metal")
+	_, err = New(l, Options{Device: "cpu", Index: 3})
+	requireStatus(t, status.DeviceUnavailable, err, "cpu device 3", "finds 1")
+	_, err = New(l, Options{Device: "cpu", Threads: 513})
+	requireStatus(t, status.InvalidArgument, err, "513")
+	if _, err := os.Stat(filepath.Join(l.Dir, libraryFile("metal"))); err != nil {
+		_, err = New(l, Options{Device: "metal"})
+		requireStatus(t, status.DeviceUnavailable, err, filepath.Join(l.Dir, libraryFile("metal")))
+	}
+}
+
+func TestSelfDirs(t *testing.T) {
+	self, err := os.Executable()
+	require.NoError(t, err)
+	require.Contains(t, SelfDirs(), filepath.Dir(self))
+	for _, d := range DefaultPluginDirs() {
+		require.True(t, filepath.IsAbs(d), d)
+		require.Equal(t, "qtsaccel", filepath.Base(d))
+	}
+}
+
+func TestInfo(t *testing.T) {
+	b := cpuBackend(t, 0)
+	i := b.Info()
+	require.Equal(t, "cpu", i.Name)
+	require.NotEmpty(t, i.Description)
+	require.Equal(t, "ggml "+openLibrary(t).Version, i.Library)
+	require.FileExists(t, i.Plugin)
+	require.Equal(t, DefaultThreads(), i.Threads)
+	require.LessOrEqual(t, i.Threads, runtime.NumCPU())
+}
+
+func TestLogSink(t *testing.T) {
+	var mu sync.Mutex
+	var lines []string
+	sink := purego.NewCallback(func(level int32, text *byte, user uintptr) {
+		mu.Lock()
+		defer mu.Unlock()
+		n := 0
+		for *(*byte)(unsafe.Add(unsafe.Pointer(text), n)) != 0 {
+			n++
+		}
+		lines = append(lines, string(rune('0'+level))+" "+unsafe.String(text, n)+" "+string(rune('0'+user)))
+	})
+	Log(3, "nobody listens")
+	SetLogSink(*(*unsafe.Pointer)(unsafe.Pointer(&sink)), 7)
+	defer SetLogSink(nil, 0)
+	Log(3, "somebody does")
+	SetLogSink(nil, 0)
+	Log(3, "nobody again")
+	require.Equal(t, []string{"3 somebody does 7"}, lines)
+}
+
+// BenchmarkOpen is loading ggml and its best CPU plugin: in a new process each
+// time, which reports how long it took.
+func BenchmarkOpen(b *testing.B) {
+	const asked = "QTSACCEL_TEST_OPEN"
+	if dir := os.Getenv(asked); dir != "" {
+		begun := time.Now()
+		_, err := Open([]string{dir})
+		require.NoError(b, err)
+		_, _ = os.Stdout.WriteString("took " + time.Since(begun).String() + "\n")
+		os.Exit(0)
+	}
+	var total time.Duration
+	for range b.N {
+		cmd := exec.Command(os.Args[0], "-test.run=^$", "-test.bench=^BenchmarkOpen$")
+		cmd.Env = append(os.Environ(), asked+"="+pluginDir(b))
+		out, err := cmd.Output()
+		require.NoError(b, err)
+		_, text, _ := strings.Cut(string(out), "took ")
+		text, _, _ = strings.Cut(text, "\n")
+		took, err := time.ParseDuration(text)
+		require.NoError(b, err, string(out))
+		total += took
+	}
+	b.ReportMetric(float64(total.Microseconds())/1000/float64(b.N), "ms/open")
+}
