@@ -1,6 +1,5 @@
 package main
 
-// #include <stdlib.h>
 // #include "const_types.h"
 import "C"
 
