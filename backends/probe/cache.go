@@ -22,7 +22,7 @@ const cacheForm = 1
 
 // doubt is how long a verdict against a device stands: what was in its way, such as
 // full memory, may have passed.
-const doubt = time.Hour
+const doubt = 10 * time.Minute
 
 // record is the content of a cache file.
 type record struct {

@@ -97,12 +97,14 @@ func (r *reader) takeLine(text []byte) {
 	r.noise = append(r.noise, noise)
 }
 
+// end takes what was printed last, without a line end.
+func (r *reader) end() {
+	r.takeLine(r.pending)
+	r.pending = nil
+}
+
 // said is what was printed since the last line, in brackets behind a reason.
 func (r *reader) said() string {
-	if len(r.pending) > 0 {
-		r.takeLine(r.pending)
-		r.pending = nil
-	}
 	if len(r.noise) == 0 {
 		return ""
 	}

@@ -142,11 +142,12 @@ func run(program, api, dir string, limit time.Duration) (*Verdict, error) {
 		}
 		c, err := spawn(program, args)
 		if err != nil {
-			return nil, status.Errorf(status.DeviceUnavailable, "%w: %s cannot be started: %w", ErrCannotProbe, program, err)
+			return nil, status.Errorf(status.DeviceUnavailable, "%w: %s cannot be started: %v", ErrCannotProbe, program, err)
 		}
 		listener := newListener(v)
 		ended := c.read(deadline, listener.take)
 		c.end()
+		listener.end()
 		if !listener.hello {
 			return nil, status.Errorf(status.DeviceUnavailable, "%w: %s does not answer as a prober of this version%s",
 				ErrCannotProbe, program, listener.said())

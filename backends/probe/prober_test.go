@@ -1,0 +1,406 @@
+package probe
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"qtsaccel/backends/ggml"
+	"qtsaccel/core/choice"
+	"qtsaccel/core/status"
+)
+
+// The folder of ggml's libraries that this package's tests copy from.
+const plugins = "../../dist/lib/qtsaccel"
+
+// stage is a folder like an installation's, with the tool, ggml, the stand-in for a
+// GPU's plugin and, on the path of libraries, the stand-in for its driver.
+type stage struct {
+	dir    string
+	prober *Prober
+}
+
+// built is what stages have in common: made once, removed at the end.
+var built struct {
+	once    sync.Once
+	dir     string
+	problem string // "" if all could be built
+}
+
+func TestMain(m *testing.M) {
+	code := m.Run()
+	_ = os.RemoveAll(built.dir)
+	os.Exit(code)
+}
+
+func newStage(t *testing.T) *stage {
+	t.Helper()
+	built.once.Do(func() { buildStage(t) })
+	if built.problem != "" {
+		t.Skip(built.problem)
+	}
+	require.NotEmpty(t, built.dir, "the test that built the stage has failed")
+	s := &stage{dir: t.TempDir(), prober: &Prober{Getenv: os.Getenv}}
+	// Copies: links would lead back to where they point.
+	require.NoError(t, os.CopyFS(s.dir, os.DirFS(built.dir)))
+	t.Setenv("LD_LIBRARY_PATH", filepath.Join(s.dir, "driver"))
+	t.Setenv("FAKE_CUDA", "1")
+	t.Setenv("FAKE_PLUGIN", "")
+	t.Setenv("XDG_CACHE_HOME", t.TempDir())
+	return s
+}
+
+func buildStage(t *testing.T) {
+	t.Helper()
+	if runtime.GOOS != "linux" {
+		built.problem = "the stand-ins for driver and plugin are made for Linux"
+		return
+	}
+	gxx, err := exec.LookPath("g++")
+	if err != nil {
+		built.problem = "no g++ to build stand-ins for driver and plugin with"
+		return
+	}
+	cpu, err := filepath.Glob(filepath.Join(plugins, ggml.PluginFile("cpu-*")))
+	require.NoError(t, err)
+	if len(cpu) == 0 {
+		built.problem = "no libraries of ggml in dist (make ggml)"
+		return
+	}
+	dir, err := os.MkdirTemp("", "qtsaccel-probe-test-")
+	require.NoError(t, err)
+	for _, name := range append(cpu, filepath.Join(plugins, ggml.PluginFile("base"))) {
+		data, err := os.ReadFile(name)
+		require.NoError(t, err)
+		require.NoError(t, os.WriteFile(filepath.Join(dir, filepath.Base(name)), data, 0o600))
+	}
+	base := strings.TrimSuffix(strings.TrimPrefix(ggml.PluginFile("base"), "lib"), ".so")
+	command(t, gxx, "-std=c++17", "-O1", "-Wall", "-shared", "-fPIC", "-I../../dist/ggml/include",
+		"-Dggml_graph_node=qtsg_graph_node", "-Dggml_nelements=qtsg_nelements", "-Dggml_abort=qtsg_abort",
+		fmt.Sprintf("-DCPU_PLUGIN=%q", anyProcessors(cpu)), "-o", filepath.Join(dir, ggml.PluginFile("cuda")),
+		"testdata/plugin.cpp", "-L"+dir, "-l"+base, "-Wl,-rpath,$ORIGIN")
+	require.NoError(t, os.Mkdir(filepath.Join(dir, "driver"), 0o700))
+	command(t, gxx, "-x", "c", "-shared", "-fPIC", "-o", filepath.Join(dir, "driver", "libcuda.so.1"), "../driver/testdata/libcuda.c")
+	command(t, "go", "build", "-o", filepath.Join(dir, "qtsaccel"), "../../cmd/qtsaccel")
+	built.dir = dir
+}
+
+// anyProcessors is a CPU plugin that runs everywhere.
+func anyProcessors(paths []string) string {
+	for _, p := range paths {
+		if name := filepath.Base(p); name == ggml.PluginFile("cpu-x64") {
+			return name
+		}
+	}
+	return filepath.Base(paths[0])
+}
+
+func command(t *testing.T, name string, args ...string) {
+	t.Helper()
+	out, err := exec.Command(name, args...).CombinedOutput()
+	require.NoError(t, err, "%s", out)
+}
+
+func (s *stage) probe(t *testing.T) *Verdict {
+	t.Helper()
+	v, err := s.prober.Verdict("cuda", s.dir, true)
+	require.NoError(t, err)
+	return v
+}
+
+func TestProbe(t *testing.T) {
+	s := newStage(t)
+	for _, c := range []struct {
+		plugin, driver string
+		reason         []string // of the only device, or of there being none; nil: proven
+		none           bool
+		limit          string
+	}{
+		{plugin: ""},
+		{plugin: "load-chatty"},
+		{plugin: "load-null", reason: []string{"finds no driver"}},
+		{plugin: "load-abort", reason: []string{"ended while loading the plugin", "about to abort", "SIGABRT"}},
+		{plugin: "load-segv", reason: []string{"ended while loading the plugin", "SIGSEGV"}},
+		{plugin: "load-hang", limit: "1", reason: []string{"did not come to an end in 1s", "hangs while loading the plugin", "about to hang"}},
+		{plugin: "abort", reason: []string{"ended while computing on the device", "SIGABRT"}},
+		{plugin: "segv", reason: []string{"ended while computing on the device", "SIGSEGV"}},
+		{plugin: "hang", limit: "1", reason: []string{"hangs while computing on the device"}},
+		{plugin: "assert", reason: []string{"compiled with an unsupported toolchain"}},
+		{plugin: "wrong", reason: []string{"it computes wrongly: value"}},
+		{plugin: "nan", reason: []string{"it computes wrongly: value 0 is NaN"}},
+		{driver: "absent", none: true, reason: []string{"the driver is there and finds no device"}},
+		{driver: "broken", none: true, reason: []string{"error 803"}},
+		{driver: "crash", none: true, reason: []string{"ended while asking the driver", "SIGABRT"}},
+	} {
+		t.Run(c.plugin+c.driver, func(t *testing.T) {
+			t.Setenv("FAKE_PLUGIN", c.plugin)
+			if c.driver != "" {
+				t.Setenv("FAKE_CUDA", c.driver)
+			}
+			t.Setenv(LimitVariable, c.limit)
+			start := time.Now()
+			v := s.probe(t)
+			require.Less(t, time.Since(start), DefaultLimit, "bounded")
+			devices, err := v.Devices()
+			if !c.none {
+				require.NoError(t, err)
+				require.Len(t, devices, 1)
+				require.Equal(t, "Pretender 0", devices[0].Name)
+				require.Equal(t, choice.Discrete, devices[0].Kind)
+				err = v.Check(devices[0])
+			}
+			if c.reason == nil {
+				require.NoError(t, err)
+				require.NotZero(t, devices[0].MemoryFree)
+				return
+			}
+			require.Equal(t, status.DeviceUnavailable, status.Of(err))
+			for _, w := range c.reason {
+				require.ErrorContains(t, err, w)
+			}
+		})
+	}
+}
+
+func TestOneBadDeviceDoesNotCondemnTheOthers(t *testing.T) {
+	s := newStage(t)
+	t.Setenv("FAKE_CUDA", "3")
+	for _, how := range []string{"segv", "wrong", "abort"} {
+		t.Setenv("FAKE_PLUGIN", how+"@1")
+		v := s.probe(t)
+		require.Len(t, v.Findings, 3)
+		require.True(t, v.Findings[0].Proven, "%+v", v)
+		require.False(t, v.Findings[1].Proven)
+		require.NotEmpty(t, v.Findings[1].Reason)
+		require.True(t, v.Findings[2].Proven, "%+v", v)
+	}
+	// Whoever hangs takes the time of those behind.
+	t.Setenv("FAKE_PLUGIN", "hang@1")
+	t.Setenv(LimitVariable, "2")
+	v := s.probe(t)
+	require.True(t, v.Findings[0].Proven, "%+v", v)
+	require.ErrorContains(t, v.Check(v.Findings[1].Device), "hangs while computing")
+	require.ErrorContains(t, v.Check(v.Findings[2].Device), "ended before it came to this device")
+}
+
+// processes counts the processes whose program is the stage's tool.
+func (s *stage) processes(t *testing.T) int {
+	t.Helper()
+	paths, err := filepath.Glob("/proc/[0-9]*/exe")
+	require.NoError(t, err)
+	n := 0
+	for _, p := range paths {
+		if target, err := os.Readlink(p); err == nil && target == filepath.Join(s.dir, "qtsaccel") {
+			n++
+		}
+	}
+	return n
+}
+
+func TestNothingIsLeft(t *testing.T) {
+	s := newStage(t)
+	count := func() int {
+		entries, err := os.ReadDir("/proc/self/fd")
+		require.NoError(t, err)
+		return len(entries)
+	}
+	s.probe(t)
+	before := count()
+	t.Setenv(LimitVariable, "1")
+	for _, how := range []string{"", "load-hang", "segv"} {
+		t.Setenv("FAKE_PLUGIN", how)
+		s.probe(t)
+	}
+	require.Equal(t, before, count(), "file descriptors")
+	require.Zero(t, s.processes(t), "children")
+	children, err := os.ReadFile("/proc/thread-self/children")
+	if err == nil {
+		require.Empty(t, strings.TrimSpace(string(children)))
+	}
+	cores, err := filepath.Glob("core*")
+	require.NoError(t, err)
+	require.Empty(t, cores)
+}
+
+// A child whose parent dies ends by itself, even where a plugin hangs.
+func TestAChildDoesNotOutliveItsParent(t *testing.T) {
+	s := newStage(t)
+	t.Setenv("FAKE_PLUGIN", "load-hang")
+	c, err := spawn(filepath.Join(s.dir, "qtsaccel"), []string{"probe", "--lines-fd", "3", "--api", "cuda", "--plugin-dir", s.dir})
+	require.NoError(t, err)
+	var said []byte
+	c.read(time.Now().Add(time.Second), func(b []byte) { said = append(said, b...) })
+	require.Contains(t, string(said), stepPlugin)
+	require.Equal(t, 1, s.processes(t))
+	require.NoError(t, syscall.Close(int(c.c.lifeline))) // as the parent's death does
+	c.c.lifeline = -1
+	require.Eventually(t, func() bool { return s.processes(t) == 0 }, 5*time.Second, 20*time.Millisecond)
+	c.end()
+}
+
+func TestWhereNothingCanProbe(t *testing.T) {
+	s := newStage(t)
+	tool := filepath.Join(s.dir, "qtsaccel")
+	for _, c := range []struct {
+		about string
+		tool  string // its content; "": none
+		words string
+	}{
+		{"no prober", "", "there is no " + tool},
+		{"no program", "nothing of the kind", "cannot be started"},
+		{"another program", "#!/bin/sh\necho hello\n", "does not answer as a prober of this version (hello)"},
+		{"another version", "#!/bin/sh\necho '{\"protocol\":999}'\necho '{\"done\":true}'\n", "does not answer as a prober"},
+	} {
+		require.NoError(t, os.RemoveAll(tool))
+		if c.tool != "" {
+			require.NoError(t, os.WriteFile(tool, []byte(c.tool), 0o700)) //nolint:gosec // it is to be run
+		}
+		_, err := s.prober.Verdict("cuda", s.dir, true)
+		require.ErrorIs(t, err, ErrCannotProbe, c.about)
+		require.ErrorContains(t, err, c.words, c.about)
+		require.Equal(t, status.DeviceUnavailable, status.Of(err))
+	}
+	t.Setenv(LimitVariable, "soon")
+	_, err := s.prober.Verdict("cuda", s.dir, true)
+	require.Equal(t, status.InvalidArgument, status.Of(err))
+}
+
+func TestCache(t *testing.T) {
+	s := newStage(t)
+	plugin := filepath.Join(s.dir, ggml.PluginFile("cuda"))
+	// A process of its own each: nothing in memory.
+	again := func() *Verdict {
+		v, err := (&Prober{Getenv: os.Getenv}).Verdict("cuda", s.dir, false)
+		require.NoError(t, err)
+		return v
+	}
+	require.False(t, again().Remembered)
+	require.True(t, again().Remembered)
+	v := again()
+	require.NoError(t, v.Check(v.Findings[0].Device))
+
+	// The same content with another time is the same plugin; other content is not.
+	later := time.Now().Add(time.Hour)
+	require.NoError(t, os.Chtimes(plugin, later, later))
+	require.True(t, again().Remembered)
+	f, err := os.OpenFile(plugin, os.O_APPEND|os.O_WRONLY, 0)
+	require.NoError(t, err)
+	_, err = f.WriteString("more")
+	require.NoError(t, err)
+	require.NoError(t, f.Close())
+	require.False(t, again().Remembered)
+	require.True(t, again().Remembered)
+
+	// A variable that drivers look at.
+	t.Setenv("CUDA_VISIBLE_DEVICES", "0")
+	require.False(t, again().Remembered)
+	require.True(t, again().Remembered)
+
+	dir := CacheDir(os.Getenv)
+	paths, err := filepath.Glob(filepath.Join(dir, "*"))
+	require.NoError(t, err)
+	require.Len(t, paths, 1, "one file for the plugin, none left over")
+	for _, wrong := range []string{"", "{", "null", `{"form":1,"verdict":null}`, strings.Repeat("x", 1000)} {
+		require.NoError(t, os.WriteFile(paths[0], []byte(wrong), 0o600))
+		require.False(t, again().Remembered, wrong)
+		require.True(t, again().Remembered, wrong)
+	}
+
+	require.NoError(t, ClearCache(os.Getenv))
+	require.False(t, again().Remembered)
+	require.NoError(t, ClearCache(os.Getenv))
+	require.NoError(t, ClearCache(os.Getenv), "clearing what is clear")
+
+	// Nowhere to write: as without a cache.
+	t.Setenv("XDG_CACHE_HOME", filepath.Join(s.dir, "qtsaccel", "below a file"))
+	require.False(t, again().Remembered)
+	require.False(t, again().Remembered)
+	// But the process itself remembers.
+	p := &Prober{Getenv: os.Getenv}
+	_, err = p.Verdict("cuda", s.dir, false)
+	require.NoError(t, err)
+	v, err = p.Verdict("cuda", s.dir, false)
+	require.NoError(t, err)
+	require.True(t, v.Remembered)
+}
+
+func TestAVerdictAgainstADeviceIsDoubtedAfterAWhile(t *testing.T) {
+	now := time.Now()
+	good := &Verdict{At: now.Add(-1000 * time.Hour), Findings: []Finding{{Proven: true}}}
+	require.True(t, good.stands(now))
+	bad := &Verdict{At: now.Add(-doubt + time.Minute), Findings: []Finding{{Proven: true}, {}}}
+	require.True(t, bad.stands(now))
+	bad.At = now.Add(-doubt - time.Minute)
+	require.False(t, bad.stands(now))
+	require.False(t, (&Verdict{At: now.Add(-doubt - time.Minute)}).stands(now), "no device")
+	require.False(t, (&Verdict{At: now.Add(time.Minute), Findings: good.Findings}).stands(now), "of the future")
+}
+
+func TestLinesAmongWhatPluginsPrint(t *testing.T) {
+	v := &Verdict{}
+	l := newListener(v)
+	feed := func(text string) { l.take([]byte(text)) }
+	feed("noise\n\n{\"protocol\":1,\"begin\":\"asking the driver\"}\nmore")
+	require.True(t, l.hello)
+	require.Equal(t, stepDriver, l.began)
+	feed(" noise\n{\"this is\": \"no line\"\n")
+	require.Equal(t, " (more noise; {\"this is\": \"no line\")", l.said())
+	feed("without an end")
+	l.end()
+	require.Contains(t, l.said(), "without an end")
+	feed("\n{\"dri")
+	feed("ver\":{\"api\":\"cuda\"},\"devices\":[{\"name\":\"a\"}]}\n")
+	require.NotNil(t, v.Driver)
+	require.Len(t, v.Findings, 1)
+	feed("{\"finding\":{\"index\":7,\"proven\":true}}\n") // of no device that there is
+	require.False(t, v.Findings[0].Proven)
+	feed(strings.Repeat("x", 3*maxPending))
+	require.Empty(t, l.pending)
+	// A reason takes the noise before it, and nothing of what comes behind.
+	feed("\nwhy\n{\"finding\":{\"index\":0,\"reason\":\"it failed\"}}\n\n{\"done\":true}\n")
+	require.Equal(t, "it failed (why)", v.Findings[0].Reason)
+	require.True(t, l.done)
+}
+
+func TestVerdictSurvivesJSON(t *testing.T) {
+	v := &Verdict{API: "vulkan", At: time.Now().UTC().Round(time.Second), Probed: true, Findings: []Finding{
+		{Device: choice.Device{API: "vulkan", Index: 1, Kind: choice.Software, UUID: "ab"}, Physical: 3, Proven: true},
+	}}
+	text, err := json.Marshal(v)
+	require.NoError(t, err)
+	var back Verdict
+	require.NoError(t, json.Unmarshal(text, &back))
+	require.Equal(t, *v, back)
+}
+
+// Mesa's software device is proven like any other.
+func TestLavapipe(t *testing.T) {
+	s := newStage(t)
+	vulkan, err := filepath.Abs(plugins)
+	require.NoError(t, err)
+	if _, err := os.Stat(filepath.Join(vulkan, ggml.PluginFile("vulkan"))); err != nil {
+		t.Skip("no Vulkan plugin in dist")
+	}
+	s.prober.Self = filepath.Join(s.dir, "qtsaccel")
+	t.Setenv(LimitVariable, "60")
+	v, err := s.prober.Verdict("vulkan", vulkan, true)
+	require.NoError(t, err)
+	i := slices.IndexFunc(v.Findings, func(f Finding) bool { return f.Kind == choice.Software })
+	if i < 0 {
+		t.Skipf("no software Vulkan device (mesa-vulkan-drivers): %s", v.Reason)
+	}
+	require.True(t, v.Findings[i].Proven, "%+v", v.Findings[i])
+	require.NotZero(t, v.Findings[i].MemoryFree)
+	require.True(t, v.NeedsNaming(i))
+}
