@@ -134,17 +134,22 @@ test-asan: asan-lib ## Run the C API's tests with the address sanitizer
 .PHONY: test-vulkan
 test-vulkan: lib ## Run the tests on Vulkan, with Mesa's software device where there is no other
 	@build/deps.sh $(DEBIAN_VULKAN)
-	@echo 'test-vulkan: nothing yet'
+	@QTSACCEL_TEST_VULKAN=1 go test ./tests/...
 
 # What runs in a Debian root against the ggml that Debian packages, and the packages
 # that it needs besides a compiler.
-SYSTEM_GGML_TARGETS ?= ggml test-provision
-export SYSTEM_GGML_PACKAGES ?= $(DEBIAN_VULKAN)
+SYSTEM_GGML_TARGETS ?= test-provision lib test-on-this-ggml
+export SYSTEM_GGML_PACKAGES ?= $(DEBIAN_VULKAN) $(DEBIAN_EXAMPLES)
 
 .PHONY: test-system-ggml
 test-system-ggml: ## Run SYSTEM_GGML_TARGETS in a Debian trixie root with ggml from backports (as root)
 	@build/deps.sh $(DEBIAN_SYSTEM_TEST)
 	@build/test-system-ggml.sh $(DIST)/trixie $(SYSTEM_GGML_TARGETS)
+
+# The operators, the C API and the models on whatever ggml was provided.
+.PHONY: test-on-this-ggml
+test-on-this-ggml: lib test-lib
+	@go test -count=1 ./backends/ggml ./tests/c ./tests/models
 
 .PHONY: test-provision
 test-provision:
