@@ -11,16 +11,19 @@ import (
 
 func TestConformance(t *testing.T) { backendtest.Run(t, cpuBackend(t, 1)) }
 
-// TestConformanceOnVulkan runs where there is a Vulkan device; Mesa's lavapipe, on
-// the CPU, is one once it is named.
-func TestConformanceOnVulkan(t *testing.T) {
-	if os.Getenv("GGML_VK_VISIBLE_DEVICES") == "" {
-		t.Skip("set GGML_VK_VISIBLE_DEVICES=0 to run on the first Vulkan device, also a software one")
+// TestConformanceOnDevice runs on the first device of the API that
+// QTSACCEL_TEST_DEVICE names: vulkan, cuda or metal. For Mesa's software Vulkan
+// device GGML_VK_VISIBLE_DEVICES=0 must be set, too.
+func TestConformanceOnDevice(t *testing.T) {
+	api := os.Getenv("QTSACCEL_TEST_DEVICE")
+	if api == "" {
+		t.Skip("QTSACCEL_TEST_DEVICE names no API to run on")
 	}
-	// Otherwise its products of f32 matrices take their factors as f16.
+	// Otherwise Vulkan's products of f32 matrices take their factors as f16.
 	require.NoError(t, os.Setenv("GGML_VK_DISABLE_F16", "1"))
-	b, err := New(openLibrary(t), Options{Device: "vulkan"})
+	b, err := New(openLibrary(t), Options{Device: api})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, b.Close()) })
+	t.Logf("%+v", b.Info())
 	backendtest.Run(t, b)
 }

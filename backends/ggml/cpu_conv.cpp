@@ -1,6 +1,7 @@
 #include "cpu_conv.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cstring>
 
 // Vectors stay within this file: it does not matter how others would pass them.
@@ -36,15 +37,26 @@ namespace avx512 {
 #pragma GCC pop_options
 #endif
 
-void convolve(const conv &c, int ith, int nth) {
-    static const auto best = [] {
+namespace {
+
+using conv_part = void (*)(const conv &, int, int);
+
+/* The widest variant of at most so many lanes that the processor has. */
+conv_part widest(int lanes) {
 #if defined(SHIM_X86_VARIANTS)
-        if (__builtin_cpu_supports("avx512f")) return avx512::conv_part;
-        if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) return avx2::conv_part;
+    if (lanes >= 16 && __builtin_cpu_supports("avx512f")) return avx512::conv_part;
+    if (lanes >= 8 && __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) return avx2::conv_part;
 #endif
-        return every::conv_part;
-    }();
-    best(c, ith, nth);
+    (void)lanes;
+    return every::conv_part;
 }
+
+std::atomic<conv_part> chosen{widest(16)};
+
+}  // namespace
+
+void convolve(const conv &c, int ith, int nth) { chosen.load(std::memory_order_relaxed)(c, ith, nth); }
+
+void limit_conv_lanes(int lanes) { chosen = widest(lanes); }
 
 }  // namespace shim

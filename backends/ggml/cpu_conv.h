@@ -26,6 +26,9 @@ struct conv {
 /* Computes the part of thread ith of nth. */
 void convolve(const conv &c, int ith, int nth);
 
+/* For tests: lets it use vectors of at most so many floats, 4, 8 or 16. */
+void limit_conv_lanes(int lanes);
+
 }  // namespace shim
 
 #endif

@@ -41,6 +41,10 @@ func (c *call) convKernel(x, weight, out tensor.Shape, down, across ops.Window) 
 	return c.kernel(C.SHIM_CONV, tensor.Type{DType: tensor.F32, Shape: out}, with, inputs...)
 }
 
+// limitConvLanes lets the kernel use vectors of at most so many floats, so that
+// tests reach the code for lesser processors.
+func limitConvLanes(lanes int) { C.shim_limit_conv_lanes(C.int32_t(lanes)) }
+
 func lowerConv2d(c *call) node {
 	x, k, out := c.In[0].Shape, c.In[1].Shape, c.Out[0].Shape
 	spans := ops.Windows(c.Call)

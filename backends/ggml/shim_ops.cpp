@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "builder.h"
+#include "cpu_conv.h"
 #include "cpu_kernels.h"
 
 #define NODE(...) return b->node([&](ggml_context *c) -> ggml_tensor * { return __VA_ARGS__; })
@@ -144,3 +145,5 @@ shim_tensor shim_get_rows(shim_graph b, shim_tensor x, shim_tensor ids) { NODE(g
 shim_tensor shim_set_rows(shim_graph b, shim_tensor x, shim_tensor values, shim_tensor ids) {
     NODE(gg.set_rows(c, x, values, ids));
 }
+
+void shim_limit_conv_lanes(int32_t lanes) { shim::limit_conv_lanes(lanes); }

@@ -82,6 +82,9 @@ enum shim_kernel {
     SHIM_LSTM,
     SHIM_CONV,
 };
+/* For tests: see cpu_conv.h. */
+void shim_limit_conv_lanes(int32_t lanes);
+
 enum { SHIM_NUMBERS = 8 };
 /* Up to 8 inputs, and what numbers the kernel takes. */
 shim_tensor shim_custom(shim_graph b, int32_t kernel, int32_t type, const int64_t ne[4], const shim_tensor *inputs,
