@@ -17,7 +17,7 @@ func decodeQ8_0(dst []float32, b []byte) {
 }
 
 func encodeQ8_0(b []byte, src []float32) bool {
-	d := abs(largest(src)) / 127
+	d := magnitude(src) / 127
 	id := inverse(d)
 	for i, v := range src[:32] {
 		b[2+i] = byte(round(v * id))
@@ -28,10 +28,8 @@ func encodeQ8_0(b []byte, src []float32) bool {
 // round rounds to nearest, halves away from zero. In f64, since adding a half to
 // an f32 just below one would itself round up.
 func round(v float32) int32 {
-	if v < 0 {
-		return int32(float64(v) - 0.5)
-	}
-	return int32(float64(v) + 0.5)
+	x := float64(v)
+	return int32(x + math.Copysign(0.5, x))
 }
 
 // q4_0: scale f16, 32 x 4 bits; value = scale * (q - 8).

@@ -90,7 +90,7 @@ func halfPower(e byte) float32 {
 // uppermost binade of E2M1, 4 to 8, and saturates beyond its 6.
 func encodeMXFP4(b []byte, src []float32) bool {
 	b[0] = 0
-	if most := abs(largest(src)); most > 0 {
+	if most := magnitude(src); most > 0 {
 		// The logarithm as f32: just below a power of two it rounds up to it.
 		b[0] = byte(max(0, math.Floor(float64(float32(math.Log2(float64(most)))))-2+127))
 	}

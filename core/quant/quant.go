@@ -12,6 +12,7 @@ package quant
 import (
 	"encoding/binary"
 	"math"
+	"slices"
 
 	"qtsaccel/core/status"
 	"qtsaccel/core/tensor"
@@ -149,13 +150,11 @@ func encodeBlocks(d tensor.DType, dst []byte, src []float32) error {
 
 // notFinite finds an infinity or a NaN, -1 if there is none.
 func notFinite(src []float32) int {
-	const exponent = 0x7f800000
-	for i, v := range src {
-		if math.Float32bits(v)&exponent == exponent {
-			return i
-		}
+	const infinity = 0x7f800000
+	if math.Float32bits(magnitude(src)) < infinity {
+		return -1
 	}
-	return -1
+	return slices.IndexFunc(src, func(v float32) bool { return math.Float32bits(v)&infinity == infinity })
 }
 
 const infF16 = 0x7c00
@@ -179,15 +178,23 @@ func inverse(d float32) float32 {
 	return 1 / d
 }
 
-// largest is the value of the greatest magnitude, the first of equals.
-func largest(src []float32) (value float32) {
-	most := float32(0)
-	for _, v := range src {
-		if a := abs(v); most < a {
-			most, value = a, v
-		}
+// largest is the value of the greatest magnitude, the first of equals; of zeros it
+// is 0.
+func largest(src []float32) float32 {
+	if most := magnitude(src); most > 0 {
+		return src[slices.IndexFunc(src, func(v float32) bool { return abs(v) == most })]
 	}
-	return value
+	return 0
+}
+
+// magnitude is the greatest magnitude. As integers, since then no jump depends on
+// the values.
+func magnitude(src []float32) float32 {
+	most := uint32(0)
+	for _, v := range src {
+		most = max(most, math.Float32bits(v)&^(1<<31))
+	}
+	return math.Float32frombits(most)
 }
 
 func abs(v float32) float32 { return math.Float32frombits(math.Float32bits(v) &^ (1 << 31)) }

@@ -204,8 +204,9 @@ func BenchmarkEncode(b *testing.B) {
 	for _, d := range []tensor.DType{tensor.Q8_0, tensor.Q4_0, tensor.F16} {
 		b.Run(d.String(), func(b *testing.B) {
 			src := make([]float32, 1<<16)
-			for i := range src {
-				src[i] = float32(i%1001) / 7
+			r := rand.New(rand.NewPCG(7, 8))
+			for i := range src { // jumps on the values would not be foreseen
+				src[i] = float32(r.NormFloat64())
 			}
 			block, bytes := d.Block()
 			dst := make([]byte, int64(len(src))/block*bytes)
