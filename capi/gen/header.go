@@ -16,6 +16,7 @@ type header struct {
 	functions  []function
 	handles    map[string]bool
 	enumerated []enumerator // in the header's order
+	types      *types
 }
 
 type function struct {
@@ -45,11 +46,15 @@ var (
 )
 
 func parse(text string) (*header, error) {
+	types, err := parseTypes(text)
+	if err != nil {
+		return nil, err
+	}
 	text = commentForm.ReplaceAllString(text, " ")
 	text = directiveForm.ReplaceAllString(text, " ")
 	text = spaceForm.ReplaceAllString(text, " ")
 
-	h := &header{handles: map[string]bool{}}
+	h := &header{handles: map[string]bool{}, types: types}
 	for _, m := range handleForm.FindAllStringSubmatch(text, -1) {
 		if m[1] != m[2] {
 			return nil, fmt.Errorf("handle %s points to struct %s_s", m[2], m[1])
@@ -70,23 +75,33 @@ func parse(text string) (*header, error) {
 		}
 	}
 	for _, m := range functionForm.FindAllStringSubmatch(text, -1) {
-		f := function{result: strings.TrimSpace(m[1]), name: m[2]}
-		if m[3] != "void" {
-			for p := range strings.SplitSeq(m[3], ",") {
-				pm := paramForm.FindStringSubmatch(strings.TrimSpace(p))
-				if pm == nil {
-					return nil, fmt.Errorf("%s: parameter %q has no name", f.name, p)
-				}
-				f.params = append(f.params, param{typ: strings.TrimSpace(pm[1]), name: pm[2]})
-			}
+		params, err := parseParams(m[2], m[3])
+		if err != nil {
+			return nil, err
 		}
-		h.functions = append(h.functions, f)
+		h.functions = append(h.functions, function{result: strings.TrimSpace(m[1]), name: m[2], params: params})
 	}
 	// All uses of the macro are functions, or one escaped the pattern.
 	if n := strings.Count(text, "QTSA_API "); n != len(h.functions) || n == 0 {
 		return nil, fmt.Errorf("QTSA_API stands %d times, but %d functions were read", n, len(h.functions))
 	}
 	return h, h.check()
+}
+
+// parseParams reads what stands between a function's parentheses.
+func parseParams(function, text string) ([]param, error) {
+	if text == "void" {
+		return nil, nil
+	}
+	var params []param
+	for p := range strings.SplitSeq(text, ",") {
+		m := paramForm.FindStringSubmatch(strings.TrimSpace(p))
+		if m == nil {
+			return nil, fmt.Errorf("%s: parameter %q has no name", function, p)
+		}
+		params = append(params, param{typ: strings.TrimSpace(m[1]), name: m[2]})
+	}
+	return params, nil
 }
 
 // check holds the functions to the header's own rules about parameters.

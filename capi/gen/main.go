@@ -4,6 +4,12 @@
 //	const_types.h   names for const types, since cgo has no const of its own
 //	names.c         qtsa_status_name and qtsa_dtype_name, from core's own names
 //
+// and what the bindings need of it and of the operator table:
+//
+//	bindings/python/qtsaccel/_bindings.py   types, values and functions for ctypes
+//	bindings/python/qtsaccel/ops.py         a function per operator
+//	include/qtsaccel_ops.hpp                the same for C++, and the structs' layout
+//
 // Run it with `go generate ./capi`. The results are committed, and a test holds
 // them against a fresh run.
 package main
@@ -52,9 +58,20 @@ func generate(header string) (map[string][]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", header, err)
 	}
+	python, err := pythonBindings(h)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", header, err)
+	}
+	cpp, err := cppOps(h)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", header, err)
+	}
 	return map[string][]byte{
-		"trampolines.c": trampolines(h),
-		"const_types.h": constTypes(h),
-		"names.c":       names,
+		"../bindings/python/qtsaccel/_bindings.py": python,
+		"../bindings/python/qtsaccel/ops.py":       pythonOps(),
+		"../include/qtsaccel_ops.hpp":              cpp,
+		"trampolines.c":                            trampolines(h),
+		"const_types.h":                            constTypes(h),
+		"names.c":                                  names,
 	}, nil
 }

@@ -1,0 +1,56 @@
+"""qtsaccel: an accelerated tensor path for inference engines.
+
+    import numpy as np
+    import qtsaccel as qa
+    from qtsaccel import ops
+
+    backend = qa.Backend()                            # the best there is
+    weights = qa.Weights.open("model.gguf")
+    graph = qa.Graph("head")
+    x = graph.input("x", np.float32, (1, 64))
+    y = ops.silu(ops.linear(x, graph.weight(weights, "output.weight")) + 0.5)
+    graph.output("y", y)
+    plan = backend.session().plan(graph)
+    y = plan.run({"x": np.zeros((1, 64), np.float32)})["y"]
+
+Errors are qtsaccel.Error, with status and message. Every object may be used from
+every thread, and the GIL is free while a run computes. Not across fork(): in a child
+of multiprocessing's "fork" every call raises FORKED; use "spawn".
+"""
+
+from . import ops
+from ._backend import Backend, Report
+from ._bindings import DType, Status, Timing
+from ._errors import Error, InvalidArgument, NotFound, OutOfMemory, ShapeMismatch, Unsupported
+from ._graph import Dim, Graph, Tensor
+from ._library import path as library_path
+from ._library import set_log_callback, version
+from ._session import Plan, Session
+from ._weights import TensorInfo, Weights
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "Backend",
+    "DType",
+    "Dim",
+    "Error",
+    "Graph",
+    "InvalidArgument",
+    "NotFound",
+    "OutOfMemory",
+    "Plan",
+    "Report",
+    "Session",
+    "ShapeMismatch",
+    "Status",
+    "Tensor",
+    "TensorInfo",
+    "Timing",
+    "Unsupported",
+    "Weights",
+    "library_path",
+    "ops",
+    "set_log_callback",
+    "version",
+]

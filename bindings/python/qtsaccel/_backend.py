@@ -1,0 +1,90 @@
+"""Backend and its report."""
+
+from __future__ import annotations
+
+import ctypes
+import html
+import json
+import os
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from . import _bindings
+from ._handle import Handle
+from ._library import api, text_of
+
+if TYPE_CHECKING:
+    from ._session import Session
+
+
+class Report:
+    """A report of the library: str() is its text, json() the same as data."""
+
+    def __init__(self, text: str, data: str) -> None:
+        self._text, self._data = text, data
+
+    @classmethod
+    def of(cls, copy: Callable[..., int], handle: int) -> Report:
+        """What a _copy function tells of an object."""
+        return cls(text_of(copy, handle, _bindings.FORMAT_TEXT), text_of(copy, handle, _bindings.FORMAT_JSON))
+
+    def __str__(self) -> str:
+        return self._text
+
+    def __repr__(self) -> str:
+        return self._text
+
+    def json(self) -> dict[str, Any]:
+        """The report as data."""
+        found: dict[str, Any] = json.loads(self._data)
+        return found
+
+    def _repr_html_(self) -> str:
+        return f"<pre>{html.escape(self._text)}</pre>"
+
+
+class Backend(Handle):
+    """A chosen device with its threads and its memory.
+
+    backend is "auto", "cpu", "cuda", "vulkan", "metal" or "reference"; None asks the
+    environment (QTSACCEL_BACKEND), then takes "auto". plugin_dir is the folder with the
+    backend plugins, and threads the CPU threads of a run (0: what the process may use).
+    """
+
+    _release = api.backend_free
+
+    def __init__(
+        self,
+        backend: str | None = None,
+        *,
+        plugin_dir: str | os.PathLike[str] | None = None,
+        threads: int = 0,
+    ) -> None:
+        options = _bindings.BackendOptions()
+        options.struct_size = ctypes.sizeof(options)
+        options.backend = None if backend is None else backend.encode()
+        options.plugin_dir = None if plugin_dir is None else os.fsencode(plugin_dir)
+        options.threads = threads
+        self._make(api.backend_create, ctypes.byref(options))
+
+    @property
+    def name(self) -> str:
+        """What computes, and the device's own name: "cpu (AMD EPYC)"."""
+        return text_of(api.backend_name_copy, self._value)
+
+    @property
+    def report(self) -> Report:
+        """How the backend was chosen and what it is."""
+        return Report.of(api.backend_report_copy, self._value)
+
+    def session(self) -> Session:
+        """A new stream of work on the backend."""
+        from ._session import Session
+
+        return Session(self)
+
+    def __repr__(self) -> str:
+        return "<Backend, closed>" if self.closed else f"<Backend {self.name}>"
+
+    def _repr_html_(self) -> str:
+        return html.escape(repr(self)) if self.closed else self.report._repr_html_()

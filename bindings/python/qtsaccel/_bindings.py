@@ -1,0 +1,226 @@
+# Made by capi/gen from include/qtsaccel.h and the operator table; do not edit.
+"""The C API for ctypes, name by name: the header has the words."""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Callable
+from ctypes import (
+    CDLL,
+    CFUNCTYPE,
+    POINTER,
+    Structure,
+    c_char_p,
+    c_double,
+    c_int32,
+    c_int64,
+    c_size_t,
+    c_uint64,
+    c_void_p,
+)
+from typing import Any, ClassVar
+
+VERSION_MAJOR = 0
+VERSION_MINOR = 1
+VERSION_PATCH = 0
+MAX_RANK = 4
+NONE = -1
+LOG_DEBUG = 1
+LOG_INFO = 2
+LOG_WARN = 3
+LOG_ERROR = 4
+FORMAT_TEXT = 0
+FORMAT_JSON = 1
+ATTR_INT = 1
+ATTR_FLOAT = 2
+ATTR_STRING = 3
+ATTR_INTS = 4
+ATTR_FLOATS = 5
+
+
+class Status(enum.IntEnum):
+    """The result of a call."""
+
+    OK = 0
+    INVALID_ARGUMENT = -1
+    INVALID_HANDLE = -2
+    SHAPE_MISMATCH = -3
+    UNSUPPORTED = -4
+    NOT_FOUND = -5
+    OUT_OF_MEMORY = -6
+    IO = -7
+    CORRUPT = -8
+    DEVICE_UNAVAILABLE = -9
+    DEVICE_LOST = -10
+    BUSY = -11
+    CANCELLED = -12
+    FORKED = -13
+    NOT_WORTHWHILE = -14
+    ALREADY_EXISTS = -15
+    INVALID_STATE = -16
+    TIMEOUT = -17
+    VERSION_MISMATCH = -18
+    INTERNAL = -19
+
+
+class DType(enum.IntEnum):
+    """The type of a tensor's elements."""
+
+    F32 = 1
+    F16 = 2
+    BF16 = 3
+    I8 = 8
+    I16 = 9
+    I32 = 10
+    I64 = 11
+    Q8_0 = 32
+    Q4_0 = 33
+    Q4_1 = 34
+    Q5_0 = 35
+    Q5_1 = 36
+    IQ4_NL = 64
+    MXFP4 = 65
+    Q2_K = 48
+    Q3_K = 49
+    Q4_K = 50
+    Q5_K = 51
+    Q6_K = 52
+
+
+LogCallback = CFUNCTYPE(None, c_int32, c_char_p, c_void_p)
+
+
+class BackendOptions(Structure):
+    _fields_: ClassVar[list[Any]] = [
+        ("struct_size", c_size_t),
+        ("backend", c_char_p),
+        ("plugin_dir", c_char_p),
+        ("threads", c_int32),
+        ("reserved", c_int32),
+    ]
+
+
+class TensorInfo(Structure):
+    _fields_: ClassVar[list[Any]] = [
+        ("dtype", c_int32),
+        ("rank", c_int32),
+        ("shape", c_int64 * 4),
+        ("bytes", c_uint64),
+    ]
+
+
+class WeightsOptions(Structure):
+    _fields_: ClassVar[list[Any]] = [
+        ("struct_size", c_size_t),
+    ]
+
+
+class Attr(Structure):
+    _fields_: ClassVar[list[Any]] = [
+        ("name", c_char_p),
+        ("type", c_int32),
+        ("count", c_int32),
+        ("i", c_int64),
+        ("f", c_double),
+        ("s", c_char_p),
+        ("ints", POINTER(c_int64)),
+        ("floats", POINTER(c_double)),
+    ]
+
+
+class PlanOptions(Structure):
+    _fields_: ClassVar[list[Any]] = [
+        ("struct_size", c_size_t),
+        ("max_instances", c_int32),
+        ("reserved", c_int32),
+    ]
+
+
+class Input(Structure):
+    _fields_: ClassVar[list[Any]] = [
+        ("data", c_void_p),
+        ("bytes", c_size_t),
+    ]
+
+
+class Output(Structure):
+    _fields_: ClassVar[list[Any]] = [
+        ("data", c_void_p),
+        ("bytes", c_size_t),
+    ]
+
+
+class Timing(Structure):
+    _fields_: ClassVar[list[Any]] = [
+        ("upload_ns", c_uint64),
+        ("compute_ns", c_uint64),
+        ("download_ns", c_uint64),
+    ]
+
+
+class RunOptions(Structure):
+    _fields_: ClassVar[list[Any]] = [
+        ("struct_size", c_size_t),
+        ("dims", POINTER(c_int64)),
+        ("n_dims", c_size_t),
+        ("threads", c_int32),
+        ("reserved", c_int32),
+        ("timing", POINTER(Timing)),
+    ]
+
+
+class Api:
+    """The functions of a library that is loaded; a missing one is an AttributeError."""
+
+    def __init__(self, library: CDLL) -> None:
+        def function(name: str, result: Any, *parameters: Any) -> Callable[..., Any]:
+            f = getattr(library, name)
+            f.restype, f.argtypes = result, parameters
+            return f  # type: ignore[no-any-return]
+
+        self.status_name = function("qtsa_status_name", c_char_p, c_int32)
+        self.last_error = function("qtsa_last_error", c_char_p)
+        self.version = function("qtsa_version", c_int32)
+        self.set_log_callback = function("qtsa_set_log_callback", c_int32, LogCallback, c_void_p)
+        self.dtype_name = function("qtsa_dtype_name", c_char_p, c_int32)
+        self.tensor_bytes = function("qtsa_tensor_bytes", c_int32, c_int32, POINTER(c_int64), c_int32, POINTER(c_size_t))
+        self.backend_options_init = function("qtsa_backend_options_init", c_int32, POINTER(BackendOptions), c_size_t)
+        self.backend_create = function("qtsa_backend_create", c_int32, POINTER(BackendOptions), POINTER(c_void_p))
+        self.backend_free = function("qtsa_backend_free", c_int32, c_void_p)
+        self.backend_report_copy = function("qtsa_backend_report_copy", c_int32, c_void_p, c_int32, c_char_p, c_size_t, POINTER(c_size_t))
+        self.backend_name_copy = function("qtsa_backend_name_copy", c_int32, c_void_p, c_char_p, c_size_t, POINTER(c_size_t))
+        self.weights_create = function("qtsa_weights_create", c_int32, POINTER(c_void_p))
+        self.weights_options_init = function("qtsa_weights_options_init", c_int32, POINTER(WeightsOptions), c_size_t)
+        self.weights_open = function("qtsa_weights_open", c_int32, c_char_p, POINTER(WeightsOptions), POINTER(c_void_p))
+        self.weights_free = function("qtsa_weights_free", c_int32, c_void_p)
+        self.weights_declare = function("qtsa_weights_declare", c_int32, c_void_p, c_char_p, c_int32, POINTER(c_int64), c_int32)
+        self.weights_set = function("qtsa_weights_set", c_int32, c_void_p, c_char_p, c_void_p, c_size_t)
+        self.weights_count = function("qtsa_weights_count", c_int32, c_void_p, POINTER(c_size_t))
+        self.weights_find = function("qtsa_weights_find", c_int32, c_void_p, c_char_p, POINTER(c_size_t))
+        self.weights_info = function("qtsa_weights_info", c_int32, c_void_p, c_size_t, POINTER(TensorInfo))
+        self.weights_name_copy = function("qtsa_weights_name_copy", c_int32, c_void_p, c_size_t, c_char_p, c_size_t, POINTER(c_size_t))
+        self.weights_metadata_copy = function("qtsa_weights_metadata_copy", c_int32, c_void_p, c_char_p, c_char_p, c_size_t, POINTER(c_size_t))
+        self.graph_create = function("qtsa_graph_create", c_int32, c_char_p, POINTER(c_void_p))
+        self.graph_free = function("qtsa_graph_free", c_int32, c_void_p)
+        self.graph_dim = function("qtsa_graph_dim", c_int32, c_void_p, c_char_p, c_int64, c_int64, POINTER(c_int64))
+        self.graph_input = function("qtsa_graph_input", c_int32, c_void_p, c_char_p, c_int32, POINTER(c_int64), c_int32, POINTER(c_int32))
+        self.graph_weight = function("qtsa_graph_weight", c_int32, c_void_p, c_void_p, c_char_p, POINTER(c_int32))
+        self.graph_state = function("qtsa_graph_state", c_int32, c_void_p, c_char_p, c_int32, POINTER(c_int64), c_int32, POINTER(c_int32))
+        self.graph_op = function("qtsa_graph_op", c_int32, c_void_p, c_char_p, POINTER(c_int32), c_size_t, POINTER(Attr), c_size_t, POINTER(c_int32), c_size_t)
+        self.graph_output = function("qtsa_graph_output", c_int32, c_void_p, c_char_p, c_int32)
+        self.graph_info = function("qtsa_graph_info", c_int32, c_void_p, c_int32, POINTER(TensorInfo))
+        self.session_create = function("qtsa_session_create", c_int32, c_void_p, POINTER(c_void_p))
+        self.session_free = function("qtsa_session_free", c_int32, c_void_p)
+        self.session_reset = function("qtsa_session_reset", c_int32, c_void_p)
+        self.session_read = function("qtsa_session_read", c_int32, c_void_p, c_char_p, c_size_t, c_void_p, c_size_t)
+        self.session_write = function("qtsa_session_write", c_int32, c_void_p, c_char_p, c_size_t, c_void_p, c_size_t)
+        self.session_cancel = function("qtsa_session_cancel", c_int32, c_void_p)
+        self.plan_options_init = function("qtsa_plan_options_init", c_int32, POINTER(PlanOptions), c_size_t)
+        self.plan_create = function("qtsa_plan_create", c_int32, c_void_p, c_void_p, POINTER(PlanOptions), POINTER(c_void_p))
+        self.plan_free = function("qtsa_plan_free", c_int32, c_void_p)
+        self.plan_input_index = function("qtsa_plan_input_index", c_int32, c_void_p, c_char_p, POINTER(c_size_t))
+        self.plan_output_index = function("qtsa_plan_output_index", c_int32, c_void_p, c_char_p, POINTER(c_size_t))
+        self.plan_prepare = function("qtsa_plan_prepare", c_int32, c_void_p, POINTER(c_int64), c_size_t)
+        self.run_options_init = function("qtsa_run_options_init", c_int32, POINTER(RunOptions), c_size_t)
+        self.plan_run = function("qtsa_plan_run", c_int32, c_void_p, POINTER(Input), c_size_t, POINTER(Output), c_size_t, POINTER(RunOptions))
+        self.plan_placement_copy = function("qtsa_plan_placement_copy", c_int32, c_void_p, c_int32, c_char_p, c_size_t, POINTER(c_size_t))

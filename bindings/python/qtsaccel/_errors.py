@@ -1,0 +1,64 @@
+"""Exceptions: one for all, and one for each status that Python has a word for."""
+
+from __future__ import annotations
+
+from ._bindings import Status
+
+
+class Error(Exception):
+    """What a call failed with."""
+
+    status: Status
+    message: str
+
+    def __init__(self, status: Status, message: str) -> None:
+        super().__init__(status, message)
+        self.status = status
+        self.message = message
+
+    def __str__(self) -> str:
+        return f"{self.status.name}: {self.message}"
+
+
+class InvalidArgument(Error, ValueError):
+    """A value that is never allowed."""
+
+
+class ShapeMismatch(Error, ValueError):
+    """Shapes or sizes that do not fit together."""
+
+
+class NotFound(Error, LookupError):
+    """No operator, attribute, tensor or state of that name."""
+
+
+class OutOfMemory(Error, MemoryError):
+    """Host or device memory."""
+
+
+class Unsupported(Error, NotImplementedError):
+    """Right, but this backend or version cannot."""
+
+
+_CLASSES: dict[Status, type[Error]] = {
+    Status.INVALID_ARGUMENT: InvalidArgument,
+    Status.SHAPE_MISMATCH: ShapeMismatch,
+    Status.NOT_FOUND: NotFound,
+    Status.OUT_OF_MEMORY: OutOfMemory,
+    Status.UNSUPPORTED: Unsupported,
+}
+
+
+def from_status(status: Status, message: str) -> Error:
+    """The exception for a status."""
+    return _CLASSES.get(status, Error)(status, message)
+
+
+def invalid(message: str) -> Error:
+    """For an argument that this package refuses itself."""
+    return from_status(Status.INVALID_ARGUMENT, message)
+
+
+def mismatch(message: str) -> Error:
+    """For a shape that this package refuses itself."""
+    return from_status(Status.SHAPE_MISMATCH, message)

@@ -1,0 +1,333 @@
+"""Graphs, and the tensors that are built like numpy expressions."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, Union
+
+import numpy as np
+import numpy.typing as npt
+
+from . import _bindings
+from ._arrays import DTypeLike, dtype_of
+from ._bindings import DType
+from ._errors import invalid
+from ._handle import Handle
+from ._library import api, check
+from ._weights import TensorInfo, Weights, c_shape, info_of
+
+_LAST = 2**63 - 1
+
+
+class Dim(int):
+    """A dynamic dimension: stands in shapes and attributes, its value is given per run."""
+
+    name: str
+    min: int
+    max: int
+
+    def __repr__(self) -> str:
+        return f"<Dim {self.name}: {self.min} to {self.max}>"
+
+    __str__ = __repr__
+
+
+Attribute = Union[int, float, str, Sequence[int], Sequence[float]]
+Attributes = tuple[tuple[str, int, Attribute], ...]
+
+
+class Tensor:
+    """A tensor of a graph. Operators and arrays beside it make new tensors of the graph."""
+
+    __slots__ = ("graph", "index")
+    __array_ufunc__ = None  # so that numpy leaves `array + tensor` to us
+
+    def __init__(self, graph: Graph, index: int) -> None:
+        self.graph = graph
+        self.index = index
+
+    @property
+    def info(self) -> TensorInfo:
+        """Element type, shape and bytes; a dimension that depends on a dynamic one is -1."""
+        return self.graph.info(self)
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The shape; a dimension that depends on a dynamic one is -1."""
+        return self.info.shape
+
+    @property
+    def dtype(self) -> DType:
+        """The element type."""
+        return self.info.dtype
+
+    @property
+    def ndim(self) -> int:
+        """How many dimensions it has."""
+        return len(self.shape)
+
+    def __repr__(self) -> str:
+        if self.graph.closed:
+            return f"<Tensor {self.index} of a closed graph>"
+        return f"<Tensor {self.index} of graph {self.graph.label!r}: {self.info!r}>"
+
+    def _affine(self, scale: float, bias: float) -> Tensor:
+        attrs = (("scale", _bindings.ATTR_FLOAT, scale), ("bias", _bindings.ATTR_FLOAT, bias))
+        return add_op(None, "scale", (self,), attrs, 1)[0]
+
+    def _binary(self, op: str, a: Operand, b: Operand) -> Tensor:
+        return add_op(self.graph, op, (a, b), (), 1)[0]
+
+    def __matmul__(self, other: Operand) -> Tensor:
+        return self._binary("matmul", self, other)
+
+    def __rmatmul__(self, other: Operand) -> Tensor:
+        return self._binary("matmul", other, self)
+
+    def __add__(self, other: Operand) -> Tensor:
+        return self._affine(1, other) if isinstance(other, (int, float)) else self._binary("add", self, other)
+
+    __radd__ = __add__
+
+    def __sub__(self, other: Operand) -> Tensor:
+        return self._affine(1, -other) if isinstance(other, (int, float)) else self._binary("sub", self, other)
+
+    def __rsub__(self, other: Operand) -> Tensor:
+        return self._affine(-1, other) if isinstance(other, (int, float)) else self._binary("sub", other, self)
+
+    def __mul__(self, other: Operand) -> Tensor:
+        return self._affine(other, 0) if isinstance(other, (int, float)) else self._binary("mul", self, other)
+
+    __rmul__ = __mul__
+
+    def __truediv__(self, other: Operand) -> Tensor:
+        return self._binary("div", self, other)
+
+    def __rtruediv__(self, other: Operand) -> Tensor:
+        return self._binary("div", other, self)
+
+    def __neg__(self) -> Tensor:
+        return add_op(None, "neg", (self,), (), 1)[0]
+
+    def reshape(self, *shape: int) -> Tensor:
+        """The same elements in another shape; one dimension may be -1."""
+        return add_op(None, "reshape", (self,), (("shape", _bindings.ATTR_INTS, shape),), 1)[0]
+
+    def transpose(self, *axes: int) -> Tensor:
+        """The axes in another order; without any, reversed."""
+        order = axes or tuple(reversed(range(self.ndim)))
+        return add_op(None, "transpose", (self,), (("axes", _bindings.ATTR_INTS, order),), 1)[0]
+
+    @property
+    def T(self) -> Tensor:
+        """The axes reversed."""
+        return self.transpose()
+
+    def __getitem__(self, key: object) -> Tensor:
+        """Slices, numbers and one `...`, as in numpy: x[:, 1:5], x[..., 0]."""
+        keys = key if isinstance(key, tuple) else (key,)
+        rank = self.ndim
+        if (n := sum(k is Ellipsis for k in keys)) == 0:
+            keys, n = (*keys, Ellipsis), 1
+        if n > 1 or len(keys) - 1 > rank:
+            raise invalid(f"{len(keys)} subscripts do not fit {self!r}")
+        at = next(i for i, k in enumerate(keys) if k is Ellipsis)
+        keys = (*keys[:at], *(slice(None),) * (rank - len(keys) + 1), *keys[at + 1 :])
+        out, gone = self, list[int]()
+        for axis, k in enumerate(keys):
+            if isinstance(k, (int, np.integer)):
+                end = int(k) + 1 if k != -1 else None
+                out = out._slice(axis, slice(int(k), end))
+                gone.append(axis)
+                if out.shape[axis] not in (1, -1):
+                    raise invalid(f"index {int(k)} is beyond axis {axis} of {self!r}")
+            elif isinstance(k, slice):
+                out = out if k == slice(None) else out._slice(axis, k)
+            else:
+                raise invalid(f"{k!r} is no subscript of a tensor: numbers, slices and ... are")
+        if gone:
+            shape = out.shape
+            if shape.count(-1) > 1:
+                raise invalid(f"{self!r}: a number as subscript and two dynamic dimensions; slice and reshape instead")
+            out = out.reshape(*(n for axis, n in enumerate(shape) if axis not in gone))
+        return out
+
+    def _slice(self, axis: int, key: slice) -> Tensor:
+        attrs = [("axis", axis), ("start", key.start), ("end", key.stop), ("step", key.step)]
+        if key.step is not None and key.step < 0 and (key.start is None or key.stop is None):
+            start, end = (default if n is None else n for n, default in ((key.start, _LAST), (key.stop, -_LAST)))
+            attrs[1:3] = [("start", start), ("end", end)]
+        given = tuple((name, _bindings.ATTR_INT, value) for name, value in attrs if value is not None)
+        return add_op(None, "slice", (self,), given, 1)[0]
+
+
+Operand = Union[Tensor, npt.ArrayLike]
+
+
+class Graph(Handle):
+    """Tensors and the operators between them, each checked as it is added."""
+
+    _release = api.graph_free
+
+    def __init__(self, label: str = "graph") -> None:
+        self.label = label
+        self.inputs: dict[str, tuple[Tensor, tuple[int, ...]]] = {}
+        self.outputs: dict[str, Tensor] = {}
+        self.states: dict[str, Tensor] = {}
+        self.dims: dict[str, Dim] = {}
+        self._constants: Weights | None = None
+        # How the graph came to be, to find the shapes that values of the dynamic
+        # dimensions lead to: each entry adds one thing to another graph again.
+        self._history: list[Callable[[Graph, Callable[[int], int]], object]] = []
+        self._make(api.graph_create, label.encode())
+
+    def dim(self, name: str, min: int, max: int) -> Dim:
+        """Declares a dynamic dimension, whose value is given per run or read off its inputs."""
+        token = ctypes.c_int64()
+        check(api.graph_dim(self._value, name.encode(), min, max, ctypes.byref(token)))
+        d = Dim(token.value)
+        d.name, d.min, d.max = name, min, max
+        self.dims[name] = d
+        return d
+
+    def input(self, name: str, dtype: DTypeLike, shape: Iterable[int]) -> Tensor:
+        """An input that each run uploads."""
+        own, dims = dtype_of(dtype), tuple(shape)
+        t = self._typed(api.graph_input, name, own, dims)
+        self.inputs[name] = t, dims
+        self._history.append(lambda g, bind: g.input(name, own, map(bind, dims)))
+        return t
+
+    def state(self, name: str, dtype: DTypeLike, shape: Iterable[int]) -> Tensor:
+        """State of the session that keeps its content between runs."""
+        own, dims = dtype_of(dtype), tuple(shape)
+        t = self._typed(api.graph_state, name, own, dims)
+        self.states[name] = t
+        self._history.append(lambda g, bind: g.state(name, own, map(bind, dims)))
+        return t
+
+    def _typed(self, add: Callable[..., int], name: str, dtype: DType, shape: tuple[int, ...]) -> Tensor:
+        index = ctypes.c_int32()
+        check(add(self._value, name.encode(), dtype, *c_shape(shape), ctypes.byref(index)))
+        return Tensor(self, index.value)
+
+    def weight(self, weights: Weights, name: str) -> Tensor:
+        """A tensor of the weights, which the graph keeps alive from then on."""
+        t = self._weight(weights, name)
+        info = self.info(t)
+
+        def again(g: Graph, _: object) -> None:  # without the data, which may be gone or large
+            if g._constants is None:
+                g._constants = Weights()
+            g._constants.declare(str(t.index), info.dtype, info.shape)
+            g._weight(g._constants, str(t.index))
+
+        self._history.append(again)
+        return t
+
+    def _weight(self, weights: Weights, name: str) -> Tensor:
+        index = ctypes.c_int32()
+        check(api.graph_weight(self._value, weights._value, name.encode(), ctypes.byref(index)))
+        return Tensor(self, index.value)
+
+    def constant(self, array: npt.ArrayLike) -> Tensor:
+        """A tensor with the content that the array has now."""
+        if self._constants is None:
+            self._constants = Weights()
+        name = str(len(self._constants))
+        self._constants[name] = array
+        return self.weight(self._constants, name)
+
+    def op(
+        self, name: str, inputs: Sequence[Tensor | None], attrs: Attributes = (), outputs: int = 1
+    ) -> tuple[Tensor, ...]:
+        """Adds an operator by name; qtsaccel.ops has a function for each."""
+        for t in inputs:
+            if t is not None and t.graph is not self:
+                raise invalid(f"{name}: {t!r} is of another graph than {self.label!r}")
+        indices = [_bindings.NONE if t is None else t.index for t in inputs]
+        while indices and indices[-1] == _bindings.NONE:
+            indices.pop()
+        c_in = (ctypes.c_int32 * max(len(indices), 1))(*indices)
+        c_out = (ctypes.c_int32 * outputs)()
+        check(api.graph_op(self._value, name.encode(), c_in, len(indices), _c_attrs(attrs), len(attrs), c_out, outputs))
+        attrs = tuple((n, t, v if isinstance(v, (int, float, str)) else tuple(v)) for n, t, v in attrs)
+        self._history.append(
+            lambda g, bind: g.op(
+                name, [None if t is None else Tensor(g, t.index) for t in inputs], _bound(attrs, bind), outputs
+            )
+        )
+        return tuple(Tensor(self, i) for i in c_out)
+
+    def output(self, name: str, tensor: Tensor) -> None:
+        """Makes a tensor one that runs download."""
+        if tensor.graph is not self:
+            raise invalid(f"output {name!r}: {tensor!r} is of another graph than {self.label!r}")
+        check(api.graph_output(self._value, name.encode(), tensor.index))
+        self.outputs[name] = tensor
+
+    def info(self, tensor: Tensor) -> TensorInfo:
+        """What a tensor of the graph is."""
+        raw = _bindings.TensorInfo()
+        check(api.graph_info(self._value, tensor.index, ctypes.byref(raw)))
+        return info_of(raw)
+
+    def __repr__(self) -> str:
+        if self.closed:
+            return f"<Graph {self.label!r}, closed>"
+        parts = [f"{name}: {t.info!r}" for name, (t, _) in self.inputs.items()]
+        outs = [f"{name}: {t.info!r}" for name, t in self.outputs.items()]
+        return f"<Graph {self.label!r}: ({', '.join(parts)}) -> ({', '.join(outs)})>"
+
+
+def _bound(attrs: Attributes, bind: Callable[[int], int]) -> Attributes:
+    def value(v: Any) -> Any:
+        if isinstance(v, int):
+            return bind(v)
+        return tuple(bind(n) if isinstance(n, int) else n for n in v) if isinstance(v, tuple) else v
+
+    return tuple((name, kind, value(v)) for name, kind, v in attrs)
+
+
+def _c_attrs(attrs: Attributes) -> ctypes.Array[_bindings.Attr]:
+    """Attributes as the C API takes them; ctypes keeps what they point to."""
+    made = (_bindings.Attr * max(len(attrs), 1))()
+    for a, (name, kind, value) in zip(made, attrs):
+        a.name, a.type = name.encode(), kind
+        if kind == _bindings.ATTR_INT:
+            a.i = value
+        elif kind == _bindings.ATTR_FLOAT:
+            a.f = value
+        elif kind == _bindings.ATTR_STRING:
+            a.s = str(value).encode()
+        else:
+            many: Any = (value,) if isinstance(value, (int, float)) else value
+            a.count = len(many)
+            if kind == _bindings.ATTR_INTS:
+                a.ints = (ctypes.c_int64 * max(len(many), 1))(*(int(n) for n in many))
+            else:
+                a.floats = (ctypes.c_double * max(len(many), 1))(*many)
+    return made
+
+
+def add_op(
+    graph: Graph | None, name: str, operands: Sequence[Operand | None], attrs: Attributes, outputs: int
+) -> tuple[Tensor, ...]:
+    """Adds an operator to the graph of its tensors; arrays become constants of it."""
+    if graph is None:
+        graph = next((x.graph for x in operands if isinstance(x, Tensor)), None)
+    if graph is None:
+        raise invalid(f"{name}: one input at least must be a tensor of a graph")
+    tensors = [x if x is None or isinstance(x, Tensor) else graph.constant(x) for x in operands]
+    return graph.op(name, tensors, attrs, outputs)
+
+
+def output_shapes(
+    history: Sequence[Callable[[Graph, Callable[[int], int]], object]], outputs: Sequence[int], values: dict[int, int]
+) -> list[tuple[int, ...]]:
+    """The shapes of tensors for values of the dynamic dimensions, by building the graph for these."""
+    with Graph("shapes") as g:
+        for again in history:
+            again(g, lambda n: values[n] if isinstance(n, Dim) else n)
+        return [g.info(Tensor(g, i)).shape for i in outputs]

@@ -1,0 +1,51 @@
+"""What all objects of the library have in common."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable
+from types import TracebackType
+from typing import Any, ClassVar, TypeVar
+
+from ._library import check
+
+Self = TypeVar("Self", bound="Handle")
+
+
+class Handle:
+    """Owns a handle of the C API: close() or the end of a with block gives it back.
+
+    Objects that use one another keep each other alive in the library, so they may
+    be closed in any order. A closed one raises INVALID_HANDLE.
+    """
+
+    _release: ClassVar[Callable[..., int]]
+    _value: int = 0
+
+    def _make(self, create: Callable[..., int], *args: Any) -> None:
+        made = ctypes.c_void_p()
+        check(create(*args, ctypes.byref(made)))
+        self._value = made.value or 0
+
+    @property
+    def closed(self) -> bool:
+        """Whether it was given back."""
+        return not self._value
+
+    def close(self) -> None:
+        """Gives the object back; closing twice is fine."""
+        value, self._value = self._value, 0
+        if value:
+            check(type(self)._release(value))
+
+    def __enter__(self: Self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def __del__(self) -> None:
+        if self._value:  # nobody could be told of a failure
+            type(self)._release(self._value)
