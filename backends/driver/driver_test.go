@@ -1,31 +1,18 @@
 package driver
 
 import (
-	"os/exec"
 	"path/filepath"
 	"testing"
 	"unsafe"
 
 	"github.com/stretchr/testify/require"
 
+	"qtsaccel/backends/probe/probetest"
 	"qtsaccel/core/choice"
 )
 
-// pretender builds the stand-in for CUDA's driver.
-func pretender(t *testing.T) string {
-	t.Helper()
-	gcc, err := exec.LookPath("gcc")
-	if err != nil {
-		t.Skip("no gcc to build a stand-in for libcuda with")
-	}
-	path := filepath.Join(t.TempDir(), "libcuda.so.1")
-	out, err := exec.Command(gcc, "-shared", "-fPIC", "-Wall", "-Werror", "-o", path, "testdata/libcuda.c").CombinedOutput()
-	require.NoError(t, err, "%s", out)
-	return path
-}
-
 func TestCUDA(t *testing.T) {
-	path := pretender(t)
+	path := probetest.Driver(t, t.TempDir())
 	t.Setenv("FAKE_CUDA", "2")
 	r := detectCUDA(path)
 	require.Empty(t, r.Reason)
@@ -57,7 +44,7 @@ func TestAnAbsentDriverHasItsReason(t *testing.T) {
 		require.Contains(t, r.Reason, "cannot")
 	}
 	// A library, but of something else.
-	other := pretender(t)
+	other := probetest.Driver(t, t.TempDir())
 	require.Contains(t, detectVulkan(other).Reason, "has no function vkEnumerateInstanceVersion")
 	require.Contains(t, detectMetal("linux").Reason, "Apple")
 	require.Empty(t, detectMetal("darwin").Reason)

@@ -2,14 +2,10 @@ package probe
 
 import (
 	"encoding/json"
-	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strings"
-	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -17,104 +13,27 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"qtsaccel/backends/ggml"
+	"qtsaccel/backends/probe/probetest"
 	"qtsaccel/core/choice"
 	"qtsaccel/core/status"
 )
 
-// The folder of ggml's libraries that this package's tests copy from.
-const plugins = "../../dist/lib/qtsaccel"
+func TestMain(m *testing.M) { os.Exit(probetest.Run(m)) }
 
-// stage is a folder like an installation's, with the tool, ggml, the stand-in for a
-// GPU's plugin and, on the path of libraries, the stand-in for its driver.
+// stage is a stage with a prober of its own.
 type stage struct {
-	dir    string
+	*probetest.Stage
 	prober *Prober
-}
-
-// built is what stages have in common: made once, removed at the end.
-var built struct {
-	once    sync.Once
-	dir     string
-	problem string // "" if all could be built
-}
-
-func TestMain(m *testing.M) {
-	code := m.Run()
-	_ = os.RemoveAll(built.dir)
-	os.Exit(code)
 }
 
 func newStage(t *testing.T) *stage {
 	t.Helper()
-	built.once.Do(func() { buildStage(t) })
-	if built.problem != "" {
-		t.Skip(built.problem)
-	}
-	require.NotEmpty(t, built.dir, "the test that built the stage has failed")
-	s := &stage{dir: t.TempDir(), prober: &Prober{Getenv: os.Getenv}}
-	// Copies: links would lead back to where they point.
-	require.NoError(t, os.CopyFS(s.dir, os.DirFS(built.dir)))
-	t.Setenv("LD_LIBRARY_PATH", filepath.Join(s.dir, "driver"))
-	t.Setenv("FAKE_CUDA", "1")
-	t.Setenv("FAKE_PLUGIN", "")
-	t.Setenv("XDG_CACHE_HOME", t.TempDir())
-	return s
-}
-
-func buildStage(t *testing.T) {
-	t.Helper()
-	if runtime.GOOS != "linux" {
-		built.problem = "the stand-ins for driver and plugin are made for Linux"
-		return
-	}
-	gxx, err := exec.LookPath("g++")
-	if err != nil {
-		built.problem = "no g++ to build stand-ins for driver and plugin with"
-		return
-	}
-	cpu, err := filepath.Glob(filepath.Join(plugins, ggml.PluginFile("cpu-*")))
-	require.NoError(t, err)
-	if len(cpu) == 0 {
-		built.problem = "no libraries of ggml in dist (make ggml)"
-		return
-	}
-	dir, err := os.MkdirTemp("", "qtsaccel-probe-test-")
-	require.NoError(t, err)
-	for _, name := range append(cpu, filepath.Join(plugins, ggml.PluginFile("base"))) {
-		data, err := os.ReadFile(name)
-		require.NoError(t, err)
-		require.NoError(t, os.WriteFile(filepath.Join(dir, filepath.Base(name)), data, 0o600))
-	}
-	base := strings.TrimSuffix(strings.TrimPrefix(ggml.PluginFile("base"), "lib"), ".so")
-	command(t, gxx, "-std=c++17", "-O1", "-Wall", "-shared", "-fPIC", "-I../../dist/ggml/include",
-		"-Dggml_graph_node=qtsg_graph_node", "-Dggml_nelements=qtsg_nelements", "-Dggml_abort=qtsg_abort",
-		fmt.Sprintf("-DCPU_PLUGIN=%q", anyProcessors(cpu)), "-o", filepath.Join(dir, ggml.PluginFile("cuda")),
-		"testdata/plugin.cpp", "-L"+dir, "-l"+base, "-Wl,-rpath,$ORIGIN")
-	require.NoError(t, os.Mkdir(filepath.Join(dir, "driver"), 0o700))
-	command(t, gxx, "-x", "c", "-shared", "-fPIC", "-o", filepath.Join(dir, "driver", "libcuda.so.1"), "../driver/testdata/libcuda.c")
-	command(t, "go", "build", "-o", filepath.Join(dir, "qtsaccel"), "../../cmd/qtsaccel")
-	built.dir = dir
-}
-
-// anyProcessors is a CPU plugin that runs everywhere.
-func anyProcessors(paths []string) string {
-	for _, p := range paths {
-		if name := filepath.Base(p); name == ggml.PluginFile("cpu-x64") {
-			return name
-		}
-	}
-	return filepath.Base(paths[0])
-}
-
-func command(t *testing.T, name string, args ...string) {
-	t.Helper()
-	out, err := exec.Command(name, args...).CombinedOutput()
-	require.NoError(t, err, "%s", out)
+	return &stage{probetest.NewStage(t), &Prober{Getenv: os.Getenv}}
 }
 
 func (s *stage) probe(t *testing.T) *Verdict {
 	t.Helper()
-	v, err := s.prober.Verdict("cuda", s.dir, true)
+	v, err := s.prober.Verdict("cuda", s.Dir, true)
 	require.NoError(t, err)
 	return v
 }
@@ -201,7 +120,7 @@ func (s *stage) processes(t *testing.T) int {
 	require.NoError(t, err)
 	n := 0
 	for _, p := range paths {
-		if target, err := os.Readlink(p); err == nil && target == filepath.Join(s.dir, "qtsaccel") {
+		if target, err := os.Readlink(p); err == nil && target == s.Tool {
 			n++
 		}
 	}
@@ -237,7 +156,7 @@ func TestNothingIsLeft(t *testing.T) {
 func TestAChildDoesNotOutliveItsParent(t *testing.T) {
 	s := newStage(t)
 	t.Setenv("FAKE_PLUGIN", "load-hang")
-	c, err := spawn(filepath.Join(s.dir, "qtsaccel"), []string{"probe", "--lines-fd", "3", "--api", "cuda", "--plugin-dir", s.dir})
+	c, err := spawn(s.Tool, []string{"probe", "--lines-fd", "3", "--api", "cuda", "--plugin-dir", s.Dir})
 	require.NoError(t, err)
 	var said []byte
 	c.read(time.Now().Add(time.Second), func(b []byte) { said = append(said, b...) })
@@ -251,37 +170,36 @@ func TestAChildDoesNotOutliveItsParent(t *testing.T) {
 
 func TestWhereNothingCanProbe(t *testing.T) {
 	s := newStage(t)
-	tool := filepath.Join(s.dir, "qtsaccel")
 	for _, c := range []struct {
 		about string
 		tool  string // its content; "": none
 		words string
 	}{
-		{"no prober", "", "there is no " + tool},
+		{"no prober", "", "there is no " + s.Tool},
 		{"no program", "nothing of the kind", "cannot be started"},
 		{"another program", "#!/bin/sh\necho hello\n", "does not answer as a prober of this version (hello)"},
 		{"another version", "#!/bin/sh\necho '{\"protocol\":999}'\necho '{\"done\":true}'\n", "does not answer as a prober"},
 	} {
-		require.NoError(t, os.RemoveAll(tool))
+		require.NoError(t, os.RemoveAll(s.Tool))
 		if c.tool != "" {
-			require.NoError(t, os.WriteFile(tool, []byte(c.tool), 0o700)) //nolint:gosec // it is to be run
+			require.NoError(t, os.WriteFile(s.Tool, []byte(c.tool), 0o700)) //nolint:gosec // it is to be run
 		}
-		_, err := s.prober.Verdict("cuda", s.dir, true)
+		_, err := s.prober.Verdict("cuda", s.Dir, true)
 		require.ErrorIs(t, err, ErrCannotProbe, c.about)
 		require.ErrorContains(t, err, c.words, c.about)
 		require.Equal(t, status.DeviceUnavailable, status.Of(err))
 	}
 	t.Setenv(LimitVariable, "soon")
-	_, err := s.prober.Verdict("cuda", s.dir, true)
+	_, err := s.prober.Verdict("cuda", s.Dir, true)
 	require.Equal(t, status.InvalidArgument, status.Of(err))
 }
 
 func TestCache(t *testing.T) {
 	s := newStage(t)
-	plugin := filepath.Join(s.dir, ggml.PluginFile("cuda"))
+	plugin := filepath.Join(s.Dir, ggml.PluginFile("cuda"))
 	// A process of its own each: nothing in memory.
 	again := func() *Verdict {
-		v, err := (&Prober{Getenv: os.Getenv}).Verdict("cuda", s.dir, false)
+		v, err := (&Prober{Getenv: os.Getenv}).Verdict("cuda", s.Dir, false)
 		require.NoError(t, err)
 		return v
 	}
@@ -323,14 +241,14 @@ func TestCache(t *testing.T) {
 	require.NoError(t, ClearCache(os.Getenv), "clearing what is clear")
 
 	// Nowhere to write: as without a cache.
-	t.Setenv("XDG_CACHE_HOME", filepath.Join(s.dir, "qtsaccel", "below a file"))
+	t.Setenv("XDG_CACHE_HOME", filepath.Join(s.Tool, "below a file"))
 	require.False(t, again().Remembered)
 	require.False(t, again().Remembered)
 	// But the process itself remembers.
 	p := &Prober{Getenv: os.Getenv}
-	_, err = p.Verdict("cuda", s.dir, false)
+	_, err = p.Verdict("cuda", s.Dir, false)
 	require.NoError(t, err)
-	v, err = p.Verdict("cuda", s.dir, false)
+	v, err = p.Verdict("cuda", s.Dir, false)
 	require.NoError(t, err)
 	require.True(t, v.Remembered)
 }
@@ -387,12 +305,11 @@ func TestVerdictSurvivesJSON(t *testing.T) {
 // Mesa's software device is proven like any other.
 func TestLavapipe(t *testing.T) {
 	s := newStage(t)
-	vulkan, err := filepath.Abs(plugins)
-	require.NoError(t, err)
+	vulkan := probetest.Plugins(t)
 	if _, err := os.Stat(filepath.Join(vulkan, ggml.PluginFile("vulkan"))); err != nil {
 		t.Skip("no Vulkan plugin in dist")
 	}
-	s.prober.Self = filepath.Join(s.dir, "qtsaccel")
+	s.prober.Self = s.Tool
 	t.Setenv(LimitVariable, "60")
 	v, err := s.prober.Verdict("vulkan", vulkan, true)
 	require.NoError(t, err)
