@@ -88,7 +88,6 @@ int32_t shim_device_new(shim_plugin *plugin, int32_t index, bool cpu, shim_devic
 
 void shim_device_free(shim_device *device) { delete device; }
 size_t shim_device_alignment(const shim_device *device) { return gg.backend_buft_get_alignment(device->memory); }
-const char *shim_device_name(const shim_device *device) { return gg.backend_dev_name(device->dev); }
 const char *shim_device_description(const shim_device *device) { return gg.backend_dev_description(device->dev); }
 
 int32_t shim_weight_new(shim_device *device, int32_t type, const int64_t ne[4], void *data, size_t bytes,

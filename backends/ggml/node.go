@@ -266,10 +266,6 @@ func (l *lowering) im2col(kernel, x node, w window, twoD bool) node {
 	return node{C.shim_im2col(l.b, kernel.t, x.t, &w.stride[0], &w.padding[0], &w.dilation[0], C.bool(twoD))}
 }
 
-func (l *lowering) conv2d(kernel, x node, w window) node {
-	return node{C.shim_conv_2d(l.b, kernel.t, x.t, &w.stride[0], &w.padding[0], &w.dilation[0])}
-}
-
 func (l *lowering) conv2dDepthwise(kernel, x node, w window) node {
 	return node{C.shim_conv_2d_depthwise(l.b, kernel.t, x.t, &w.stride[0], &w.padding[0], &w.dilation[0])}
 }

@@ -71,7 +71,6 @@ struct shim_device;
 int32_t shim_device_new(struct shim_plugin *plugin, int32_t index, bool cpu, struct shim_device **out);
 void shim_device_free(struct shim_device *device);
 size_t shim_device_alignment(const struct shim_device *device);
-const char *shim_device_name(const struct shim_device *device);
 const char *shim_device_description(const struct shim_device *device);
 
 /*

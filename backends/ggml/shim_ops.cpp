@@ -112,10 +112,6 @@ shim_tensor shim_im2col(shim_graph b, shim_tensor kernel, shim_tensor x, const i
     NODE(gg.im2col(c, kernel, x, stride[0], stride[1], padding[0], padding[1], dilation[0], dilation[1], two_d,
                    GGML_TYPE_F32));
 }
-shim_tensor shim_conv_2d(shim_graph b, shim_tensor kernel, shim_tensor x, const int32_t stride[2],
-                         const int32_t padding[2], const int32_t dilation[2]) {
-    NODE(gg.conv_2d_direct(c, kernel, x, stride[0], stride[1], padding[0], padding[1], dilation[0], dilation[1]));
-}
 shim_tensor shim_conv_2d_depthwise(shim_graph b, shim_tensor kernel, shim_tensor x, const int32_t stride[2],
                                    const int32_t padding[2], const int32_t dilation[2]) {
     NODE(gg.conv_2d_dw_direct(c, kernel, x, stride[0], stride[1], padding[0], padding[1], dilation[0], dilation[1]));

@@ -63,8 +63,6 @@ shim_tensor shim_upscale_nearest(shim_graph b, shim_tensor x, const int64_t ne[4
 /* The windows that a kernel meets, f32 [ic * kh * kw, ow, oh, n]; step is {x, y} each. */
 shim_tensor shim_im2col(shim_graph b, shim_tensor kernel, shim_tensor x, const int32_t stride[2],
                         const int32_t padding[2], const int32_t dilation[2], bool two_d);
-shim_tensor shim_conv_2d(shim_graph b, shim_tensor kernel, shim_tensor x, const int32_t stride[2],
-                         const int32_t padding[2], const int32_t dilation[2]);
 shim_tensor shim_conv_2d_depthwise(shim_graph b, shim_tensor kernel, shim_tensor x, const int32_t stride[2],
                                    const int32_t padding[2], const int32_t dilation[2]);
 shim_tensor shim_row_max(shim_graph b, shim_tensor x);

@@ -23,18 +23,14 @@
     X(graph_overhead_custom)       \
     X(new_graph_custom)            \
     X(build_forward_expand)        \
-    X(graph_n_nodes)               \
-    X(graph_node)                  \
     X(get_first_tensor)            \
     X(get_next_tensor)             \
     X(new_tensor)                  \
     X(nbytes)                      \
-    X(nelements)                   \
     X(op_desc)                     \
     X(set_output)                  \
     X(is_contiguous)               \
     X(type_size)                   \
-    X(fp32_to_fp16)                \
     X(add)                         \
     X(sub)                         \
     X(mul)                         \
@@ -70,7 +66,6 @@
     X(pad_ext)                     \
     X(pad_reflect_1d)              \
     X(im2col)                      \
-    X(conv_2d_direct)              \
     X(conv_2d_dw_direct)           \
     X(pool_2d)                     \
     X(interpolate)                 \
@@ -83,12 +78,9 @@
     X(gallocr_get_buffer_size)     \
     X(threadpool_params_default)   \
     X(backend_free)                \
-    X(backend_synchronize)         \
     X(backend_graph_compute)       \
     X(backend_tensor_set)          \
     X(backend_tensor_get)          \
-    X(backend_tensor_set_async)    \
-    X(backend_tensor_get_async)    \
     X(backend_tensor_alloc)        \
     X(backend_buft_alloc_buffer)   \
     X(backend_buft_get_alignment)  \
@@ -96,19 +88,15 @@
     X(backend_buft_get_max_size)   \
     X(backend_buffer_free)         \
     X(backend_buffer_get_base)     \
-    X(backend_buffer_get_size)     \
     X(backend_buffer_clear)        \
-    X(backend_buffer_is_host)      \
     X(backend_buffer_set_usage)    \
     X(backend_cpu_buffer_from_ptr) \
     X(backend_dev_name)            \
     X(backend_dev_description)     \
     X(backend_dev_init)            \
-    X(backend_dev_get_props)       \
     X(backend_dev_memory)          \
     X(backend_dev_buffer_type)     \
     X(backend_dev_supports_op)     \
-    X(backend_reg_name)            \
     X(backend_reg_dev_count)       \
     X(backend_reg_dev_get)
 
