@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <functional>
 
 #include "cpu_conv.h"
 #include "shim_ops.h"
@@ -166,6 +167,28 @@ void shim::argmax_kernel(ggml_tensor *dst, int ith, int nth, void *) {
     for (int64_t r = rows.begin; r < rows.end; r++) {
         const float *row = static_cast<const float *>(x->data) + r * x->ne[0];
         static_cast<int32_t *>(dst->data)[r] = static_cast<int32_t>(std::max_element(row, row + x->ne[0]) - row);
+    }
+}
+
+void shim::top_k_kernel(ggml_tensor *dst, int ith, int nth, void *) {
+    const ggml_tensor *x = dst->src[0];
+    const int64_t n = x->ne[0], k = dst->ne[0];
+    const part rows(rows_of(x), ith, nth);
+    for (int64_t r = rows.begin; r < rows.end; r++) {
+        const float *row = static_cast<const float *>(x->data) + r * n;
+        float *value = static_cast<float *>(dst->data) + r * k;
+        int32_t *place = static_cast<int32_t *>(dst->data) + (rows_of(x) + r) * k;
+        // The largest so far, sorted; most elements are below the last of them.
+        int64_t kept = 0;
+        for (int64_t i = 0; i < n; i++) {
+            if (kept == k && !(row[i] > value[k - 1])) continue;
+            const int64_t at = std::upper_bound(value, value + kept, row[i], std::greater<float>()) - value;
+            if (kept < k) kept++;
+            std::copy_backward(value + at, value + kept - 1, value + kept);
+            std::copy_backward(place + at, place + kept - 1, place + kept);
+            value[at] = row[i];
+            place[at] = static_cast<int32_t>(i);
+        }
     }
 }
 

@@ -55,6 +55,7 @@ var lowerings = map[string]func(c *call) []node{
 	"embedding":   one(lowerEmbedding),
 	"state_write": one(lowerStateWrite),
 	"argmax":      one(lowerArgmax),
+	"top_k":       lowerTopK,
 
 	"conv1d":    one(lowerConv1d),
 	"conv2d":    one(lowerConv2d),

@@ -51,6 +51,20 @@ func lowerArgmax(c *call) node {
 	return c.reshape(c.transpose(y, append(axes, axis)...), c.Out[0].Shape...)
 }
 
+// lowerTopK: one kernel gives the values and, behind them, the places.
+func lowerTopK(c *call) []node {
+	if !c.backend.cpu {
+		return nil
+	}
+	out := c.Out[0].Shape
+	rows, k := out[:len(out)-1].Elements(), out.Dim(-1)
+	both := c.kernel(C.SHIM_TOP_K, tensor.Type{DType: tensor.F32, Shape: tensor.Shape{2, rows, k}}, noNumbers, c.dense(c.in(0)))
+	part := func(i int64) node {
+		return c.view(both, i*rows*k*4, tensor.Shape{rows, k}, []int64{k * 4, 4})
+	}
+	return []node{c.reshape(part(0), out...), c.reshape(node{C.shim_as_i32(c.b, part(1).t)}, out...)}
+}
+
 // maxRows gives the largest element of each row.
 func (l *lowering) maxRows(x node) node {
 	if l.backend.cpu {

@@ -58,6 +58,14 @@ shim_tensor shim_low_halves(shim_graph b, shim_tensor x) {
     });
 }
 
+shim_tensor shim_as_i32(shim_graph b, shim_tensor x) {
+    return b->node([&](ggml_context *c) {
+        ggml_tensor *v = gg.view_4d(c, x, x->ne[0], x->ne[1], x->ne[2], x->ne[3], x->nb[1], x->nb[2], x->nb[3], 0);
+        v->type = GGML_TYPE_I32;
+        return v;
+    });
+}
+
 shim_tensor shim_mul_mat(shim_graph b, shim_tensor w, shim_tensor x, bool exact) {
     return b->node([&](ggml_context *c) {
         ggml_tensor *y = gg.mul_mat(c, w, x);
@@ -126,7 +134,7 @@ shim_tensor shim_custom(shim_graph b, int32_t kernel, int32_t type, const int64_
     static shim::kernel *const kernels[] = {
         shim::concat_kernel, shim::where_kernel,   shim::maximum_kernel, shim::minimum_kernel,
         shim::argmax_kernel, shim::row_max_kernel, shim::pad_kernel,     shim::cast_kernel,
-        shim::lstm_kernel,   shim::conv_kernel,
+        shim::lstm_kernel,   shim::conv_kernel,  shim::top_k_kernel,
     };
     return b->node([&](ggml_context *c) {
         ggml_tensor *y = gg.custom_4d(c, ggml_type(type), ne[0], ne[1], ne[2], ne[3],

@@ -42,6 +42,8 @@ shim_tensor shim_view(shim_graph b, shim_tensor x, const int64_t ne[4], const si
 shim_tensor shim_permute(shim_graph b, shim_tensor x, const int32_t to[4]);
 /* The low halves of i64 as strided i32. */
 shim_tensor shim_low_halves(shim_graph b, shim_tensor x);
+/* The bits of f32, or of part of it, as i32. */
+shim_tensor shim_as_i32(shim_graph b, shim_tensor x);
 
 /* exact: with f32 sums on every device. */
 shim_tensor shim_mul_mat(shim_graph b, shim_tensor w, shim_tensor x, bool exact);
@@ -79,6 +81,7 @@ enum shim_kernel {
     SHIM_CAST,
     SHIM_LSTM,
     SHIM_CONV,
+    SHIM_TOP_K,
 };
 /* For tests: see cpu_conv.h. */
 void shim_limit_conv_lanes(int32_t lanes);
