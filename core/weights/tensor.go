@@ -71,31 +71,19 @@ func (t *Tensor) check() error {
 	return nil
 }
 
-// set copies data in. The caller has made sure that the weights stay.
-func (t *Tensor) set(data []byte) error {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if t.frozen {
-		return status.Errorf(status.InvalidState, "tensor %q is in use by a plan and cannot change any more", t.Name)
-	}
-	if want := t.Type.Bytes(); int64(len(data)) != want {
-		return status.Errorf(status.ShapeMismatch, "tensor %q, %v, takes %d bytes, not %d", t.Name, t.Type, want, len(data))
-	}
-	if err := t.allocate(); err != nil {
-		return err
-	}
-	copy(t.data, data)
-	return nil
+func errFrozen(t *Tensor) error {
+	return status.Errorf(status.InvalidState, "tensor %q is in use by a plan and cannot change any more", t.Name)
 }
 
-// allocate gives the tensor memory of its own unless it has it.
+// allocate gives the tensor memory of its own unless it has it. The caller holds
+// t.mu.
 func (t *Tensor) allocate() error {
 	if t.data != nil && t.file == nil {
 		return nil
 	}
 	data, err := t.weights.arena.Alloc(t.Type.Bytes())
 	if err != nil {
-		return status.Wrapf(err, "tensor %q, %v", t.Name, t.Type)
+		return err
 	}
 	t.data, t.file = data, nil // a file is never written to
 	return nil

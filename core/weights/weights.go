@@ -132,19 +132,16 @@ func (w *Weights) add(name string, t tensor.Type) (*Tensor, error) {
 // repeated until the tensor is frozen, which is INVALID_STATE; NOT_FOUND;
 // SHAPE_MISMATCH: data is not the tensor's size; OUT_OF_MEMORY.
 func (w *Weights) Set(name string, data []byte) error {
-	if !w.use() {
-		return errReleased()
-	}
-	defer w.Release()
-	i, err := w.Find(name)
-	if err != nil {
-		return err
-	}
-	t, err := w.At(i)
-	if err != nil {
-		return err
-	}
-	return t.set(data)
+	return w.fill(name, func(t *Tensor) error {
+		if want := t.Type.Bytes(); int64(len(data)) != want {
+			return status.Errorf(status.ShapeMismatch, "it takes %d bytes, not %d", want, len(data))
+		}
+		if err := t.allocate(); err != nil {
+			return err
+		}
+		copy(t.data, data)
+		return nil
+	})
 }
 
 // Len is the number of tensors.

@@ -1,0 +1,118 @@
+package weights
+
+import (
+	"encoding/binary"
+	"math"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"qtsaccel/core/quant"
+	"qtsaccel/core/status"
+	"qtsaccel/core/tensor"
+)
+
+func i32Bytes(v ...int32) []byte {
+	b := make([]byte, 0, 4*len(v))
+	for _, n := range v {
+		b = binary.LittleEndian.AppendUint32(b, uint32(n))
+	}
+	return b
+}
+
+func TestStridedArrays(t *testing.T) {
+	leavesNothing(t)
+	// 0 to 23 as [2, 3, 4], row-major.
+	base := make([]int32, 24)
+	for i := range base {
+		base[i] = int32(i)
+	}
+	for name, c := range map[string]struct {
+		shape   tensor.Shape
+		strides []int64
+		origin  int64
+		want    []int32
+	}{
+		"dense":              {tensor.Shape{2, 3, 4}, nil, 0, base},
+		"dense, by strides":  {tensor.Shape{2, 3, 4}, []int64{48, 16, 4}, 0, base},
+		"transposed":         {tensor.Shape{4, 3}, []int64{4, 16}, 0, []int32{0, 4, 8, 1, 5, 9, 2, 6, 10, 3, 7, 11}},
+		"axes swapped":       {tensor.Shape{3, 2, 4}, []int64{16, 48, 4}, 0, []int32{0, 1, 2, 3, 12, 13, 14, 15, 4, 5, 6, 7, 16, 17, 18, 19, 8, 9, 10, 11, 20, 21, 22, 23}},
+		"every second":       {tensor.Shape{6}, []int64{8}, 4, []int32{1, 3, 5, 7, 9, 11}},
+		"backwards":          {tensor.Shape{2, 4}, []int64{-16, -4}, 4 * 7, []int32{7, 6, 5, 4, 3, 2, 1, 0}},
+		"one of each column": {tensor.Shape{3, 1}, []int64{16, 999}, 4, []int32{1, 5, 9}},
+		"repeated":           {tensor.Shape{2, 3}, []int64{0, 4}, 8, []int32{2, 3, 4, 2, 3, 4}},
+		"scalar":             {tensor.Shape{}, []int64{}, 92, []int32{23}},
+	} {
+		w := New()
+		typ := tensor.Type{DType: tensor.I32, Shape: c.shape}
+		require.NoError(t, w.Declare("a", typ))
+		require.NoError(t, w.SetArray("a", Array{Type: typ, Strides: c.strides, Data: i32Bytes(base...), Origin: c.origin}), name)
+		got, err := tensorOf(t, w, "a").Freeze()
+		require.NoError(t, err)
+		require.Equal(t, i32Bytes(c.want...), got, name)
+		w.Release()
+	}
+}
+
+// A transposed f32 array becomes a q8_0 tensor as its dense copy does, on several
+// threads.
+func TestArraysAreConverted(t *testing.T) {
+	leavesNothing(t)
+	const rows, columns = 700, 1024
+	dense, transposed := make([]float32, rows*columns), make([]float32, rows*columns)
+	for r := range rows {
+		for c := range columns {
+			v := float32(math.Sin(float64(r*columns+c))) * float32(r+1)
+			dense[r*columns+c], transposed[c*rows+r] = v, v
+		}
+	}
+	for _, d := range []tensor.DType{tensor.Q8_0, tensor.Q5_1, tensor.F16, tensor.BF16, tensor.F32} {
+		w := New()
+		require.NoError(t, w.Declare("a", typed(d, rows, columns)))
+		require.NoError(t, w.SetArray("a", Array{Type: f32(rows, columns), Strides: []int64{4, 4 * rows}, Data: bytesOfFloats(transposed)}))
+		got, err := tensorOf(t, w, "a").Freeze()
+		require.NoError(t, err)
+		want := make([]byte, len(got))
+		require.NoError(t, quant.Encode(d, want, dense))
+		require.Equal(t, want, got, "%v", d)
+		w.Release()
+	}
+}
+
+func TestWrongArrays(t *testing.T) {
+	leavesNothing(t)
+	w := New()
+	defer w.Release()
+	require.NoError(t, w.Declare("a", typed(tensor.Q8_0, 2, 32)))
+	require.NoError(t, w.Declare("i", typed(tensor.I8, 2)))
+	require.NoError(t, w.Declare("k", typed(tensor.Q4_K, 1, 256)))
+	ok := make([]byte, 256)
+	nan := bytesOfFloats([]float32{float32(math.NaN())})
+	for _, c := range []struct {
+		name  string
+		a     Array
+		code  status.Code
+		words []string
+	}{
+		{"none", Array{}, status.NotFound, []string{"none"}},
+		{"a", Array{Type: f32(2, 33), Data: ok}, status.ShapeMismatch, []string{`"a", q8_0[2, 32]`, "f32[2, 33]"}},
+		{"a", Array{Type: f32(2, 32), Data: ok[:255]}, status.ShapeMismatch, []string{"from byte 0 to 256 of 255"}},
+		{"a", Array{Type: f32(2, 32), Strides: []int64{4, 8}, Data: ok[:255]}, status.ShapeMismatch, []string{"from byte 0 to 256 of 255"}},
+		{"a", Array{Type: f32(2, 32), Strides: []int64{-4, 4}, Data: ok}, status.ShapeMismatch, []string{"from byte -4"}},
+		{"a", Array{Type: f32(2, 32), Strides: []int64{4}, Data: ok}, status.InvalidArgument, []string{"1 strides for f32[2, 32]"}},
+		{"a", Array{Type: f32(2, 32), Strides: []int64{math.MaxInt64, 4}, Data: ok}, status.InvalidArgument, []string{"larger than any memory"}},
+		{"a", Array{Type: f32(2, 32), Strides: []int64{math.MinInt64, 4}, Data: ok}, status.InvalidArgument, []string{"larger than any memory"}},
+		{"a", Array{Type: typed(tensor.Q8_0, 2, 32), Strides: []int64{34, 1}, Data: ok}, status.InvalidArgument, []string{"dense"}},
+		{"a", Array{Type: typed(tensor.I32, 2, 32), Data: ok}, status.Unsupported, []string{"i32 cannot be converted to q8_0"}},
+		{"i", Array{Type: f32(2), Data: ok}, status.Unsupported, []string{"f32 cannot be converted to i8"}},
+		{"k", Array{Type: typed(tensor.F16, 1, 256), Data: ok[:0]}, status.ShapeMismatch, []string{"of 0"}},
+		{"k", Array{Type: typed(tensor.F16, 1, 256), Data: make([]byte, 512)}, status.Unsupported, []string{"q4_K"}},
+		{"a", Array{Type: f32(2, 32), Strides: []int64{0, 0}, Data: nan}, status.InvalidArgument, []string{"row 0", "element 0 is NaN"}},
+	} {
+		requireError(t, w.SetArray(c.name, c.a), c.code, c.words...)
+	}
+	require.NoError(t, w.SetArray("a", Array{Type: f32(2, 32), Data: ok}), "the next right call")
+	_, err := tensorOf(t, w, "a").Freeze()
+	require.NoError(t, err)
+	requireError(t, w.SetArray("a", Array{Type: f32(2, 32), Data: ok}), status.InvalidState, "in use by a plan")
+}
