@@ -85,7 +85,7 @@ func (w *Weights) SetArray(name string, a Array) error {
 		if err := a.check(); err != nil {
 			return err
 		}
-		if a.Type.DType != t.Type.DType && !(quant.CanDecode(a.Type.DType) && quant.CanEncode(t.Type.DType)) {
+		if a.Type.DType != t.Type.DType && (!quant.CanDecode(a.Type.DType) || !quant.CanEncode(t.Type.DType)) {
 			return status.Errorf(status.Unsupported, "%v cannot be converted to %v here", a.Type.DType, t.Type.DType)
 		}
 		if err := t.allocate(); err != nil {

@@ -1,0 +1,246 @@
+package weights
+
+import (
+	"encoding/binary"
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"qtsaccel/core/quant"
+	"qtsaccel/core/status"
+	"qtsaccel/core/tensor"
+)
+
+// made is a matrix and, made from the same numbers without this package, its values.
+type made struct {
+	Matrix
+	values []float64
+}
+
+// scaleKind makes a scale as numbers of a type have it.
+type scaleKind func(r *rand.Rand) float64
+
+func anyF32(r *rand.Rand) float64 { return float64(float32(0.001 + 0.01*r.Float64())) }
+func anyF16(r *rand.Rand) float64 { return float64(1024+r.IntN(1024)) / (1 << 18) }
+func anyBF16(r *rand.Rand) float64 {
+	return float64(128+r.IntN(128)) / (1 << 15)
+}
+
+// makeMatrix fills a described matrix with random numbers.
+func makeMatrix(m Matrix, offsets bool, kind scaleKind) made {
+	r := rand.New(rand.NewPCG(9, uint64(m.Bits)))
+	blocks := m.Columns / m.block()
+	put := func(b []byte, v float64) {
+		switch m.ScaleDType {
+		case tensor.F16:
+			binary.LittleEndian.PutUint16(b, tensor.F32ToF16(float32(v)))
+		case tensor.BF16:
+			binary.LittleEndian.PutUint16(b, tensor.F32ToBF16(float32(v)))
+		default:
+			binary.LittleEndian.PutUint32(b, math.Float32bits(float32(v)))
+		}
+	}
+	s, l := m.scaleStrides(), m.levelStrides()
+	_, width := m.ScaleDType.Block()
+	m.Scales = make([]byte, s[0]*(m.Rows-1)+s[1]*(blocks-1)+width)
+	if offsets {
+		m.Offsets = make([]byte, len(m.Scales))
+	}
+	rowBytes := m.Columns * int64(m.Bits) / 8
+	m.Levels = make([]byte, l[0]*(m.Rows-1)+l[1]*(rowBytes-1)+1)
+	out := made{m, make([]float64, m.Rows*m.Columns)}
+	for row := range m.Rows {
+		var scale, offset float64
+		for c := range m.Columns {
+			if c%m.block() == 0 {
+				scale = kind(r)
+				put(m.Scales[row*s[0]+c/m.block()*s[1]:], scale)
+				if offsets {
+					offset = -kind(r) * 8 // exact in every type
+					put(m.Offsets[row*s[0]+c/m.block()*s[1]:], offset)
+				}
+			}
+			raw := r.IntN(1 << m.Bits)
+			level := raw
+			if m.Signed && raw >= 1<<m.Bits/2 {
+				level -= 1 << m.Bits
+			}
+			out.values[row*m.Columns+c] = scale*float64(level-int(m.Zero)) + offset
+			at, shift := c, 0
+			if m.Bits == 4 {
+				at, shift = c/2, int(c%2)*4
+				switch m.Nibbles {
+				case HighFirst:
+					shift = 4 - shift
+				case Halves:
+					at, shift = c/32*16+c%16, int(c%32/16)*4
+				default:
+				}
+			}
+			m.Levels[row*l[0]+at*l[1]] |= byte(raw) << shift
+		}
+	}
+	return out
+}
+
+// storeMatrix imports a matrix, and gives what it dequantises to.
+func storeMatrix(t *testing.T, m *Matrix, d tensor.DType) ([]float32, Loss) {
+	t.Helper()
+	w := New()
+	defer w.Release()
+	require.NoError(t, w.Declare("m", tensor.Type{DType: d, Shape: tensor.Shape{m.Rows, m.Columns}}))
+	loss, err := w.SetMatrix("m", m)
+	require.NoError(t, err)
+	data, err := tensorOf(t, w, "m").Freeze()
+	require.NoError(t, err)
+	values := make([]float32, m.Rows*m.Columns)
+	require.NoError(t, quant.Decode(d, values, data))
+	return values, loss
+}
+
+func TestMatricesWithoutLoss(t *testing.T) {
+	leavesNothing(t)
+	for name, c := range map[string]struct {
+		m       Matrix
+		offsets bool
+		scales  scaleKind
+		want    tensor.DType
+	}{
+		"int8, f32 scales that f16 has":    {Matrix{Rows: 7, Columns: 96, Bits: 8, Signed: true, Block: 32, ScaleDType: tensor.F32}, false, anyF16, tensor.Q8_0},
+		"int8, a scale per row":            {Matrix{Rows: 7, Columns: 96, Bits: 8, Signed: true, ScaleDType: tensor.F16}, false, anyF16, tensor.Q8_0},
+		"uint8 around 128":                 {Matrix{Rows: 7, Columns: 96, Bits: 8, Zero: 128, Block: 96, ScaleDType: tensor.F16}, false, anyF16, tensor.Q8_0},
+		"4 bits around 8":                  {Matrix{Rows: 3, Columns: 128, Bits: 4, Zero: 8, Block: 32, ScaleDType: tensor.F16}, false, anyF16, tensor.Q4_0},
+		"signed 4 bits":                    {Matrix{Rows: 3, Columns: 128, Bits: 4, Signed: true, Block: 128, ScaleDType: tensor.F16, Nibbles: HighFirst}, false, anyF16, tensor.Q4_0},
+		"as ggml":                          {Matrix{Rows: 3, Columns: 128, Bits: 4, Zero: 8, Block: 32, ScaleDType: tensor.F16, Nibbles: Halves}, false, anyF16, tensor.Q4_0},
+		"4 bits around 5":                  {Matrix{Rows: 3, Columns: 128, Bits: 4, Zero: 5, Block: 64, ScaleDType: tensor.F16}, false, func(r *rand.Rand) float64 { return anyF16(r) }, tensor.Q5_0},
+		"4 bits around 0":                  {Matrix{Rows: 3, Columns: 128, Bits: 4, Block: 64, ScaleDType: tensor.F16}, false, anyF16, tensor.Q4_1},
+		"MLX, 4 bits, 32":                  {Matrix{Rows: 5, Columns: 256, Bits: 4, Block: 32, ScaleDType: tensor.F16}, true, anyF16, tensor.Q4_1},
+		"MLX, 4 bits, 64":                  {Matrix{Rows: 5, Columns: 256, Bits: 4, Block: 64, ScaleDType: tensor.F16}, true, anyF16, tensor.Q4_1},
+		"MLX, 4 bits, 128, bf16":           {Matrix{Rows: 5, Columns: 256, Bits: 4, Block: 128, ScaleDType: tensor.BF16}, true, anyBF16, tensor.Q4_1},
+		"transposed int8":                  {Matrix{Rows: 7, Columns: 96, Bits: 8, Signed: true, Block: 32, ScaleDType: tensor.F32, LevelStrides: [2]int64{1, 7}, ScaleStrides: [2]int64{4, 28}}, false, anyF16, tensor.Q8_0},
+		"rows with something between them": {Matrix{Rows: 7, Columns: 96, Bits: 4, Zero: 8, Block: 32, ScaleDType: tensor.F32, LevelStrides: [2]int64{50, 1}, ScaleStrides: [2]int64{20, 4}}, false, anyF16, tensor.Q4_0},
+		"many rows":                        {Matrix{Rows: 1000, Columns: 1024, Bits: 4, Block: 64, ScaleDType: tensor.F16}, true, anyF16, tensor.Q4_1},
+	} {
+		m := makeMatrix(c.m, c.offsets, c.scales)
+		got, err := m.Stored()
+		require.NoError(t, err, name)
+		require.Equal(t, c.want, got, name)
+		values, loss := storeMatrix(t, &m.Matrix, got)
+		require.Equal(t, Loss{Exact: true}, loss, name)
+		for i, v := range values {
+			if v != float32(m.values[i]) {
+				t.Fatalf("%s: element %d is %v, want %v", name, i, v, m.values[i])
+			}
+		}
+	}
+}
+
+func TestMatricesWithALossThatIsStated(t *testing.T) {
+	leavesNothing(t)
+	for name, c := range map[string]struct {
+		m        Matrix
+		offsets  bool
+		scales   scaleKind
+		want     tensor.DType
+		relative float64 // at most; 0: not bounded
+		absolute float64
+	}{
+		// A scale rounded to f16 is off by 2^-11 at most, and so is every value.
+		"int8, any f32 scales": {Matrix{Rows: 9, Columns: 64, Bits: 8, Signed: true, Block: 32, ScaleDType: tensor.F32}, false, anyF32, tensor.Q8_0, 1.0 / 2048, 0.0008},
+		"4 bits, any scales":   {Matrix{Rows: 9, Columns: 64, Bits: 4, Zero: 8, Block: 32, ScaleDType: tensor.F32}, false, anyF32, tensor.Q4_0, 1.0 / 2048, 0.00005},
+		"MLX, any scales":      {Matrix{Rows: 9, Columns: 64, Bits: 4, Block: 32, ScaleDType: tensor.F32}, true, anyF32, tensor.Q4_1, 0, 0.0002},
+		// Blocks that are no multiple of 32, and 8 bits with an offset, are
+		// quantised anew: half a step of the largest value.
+		"blocks of 16":              {Matrix{Rows: 9, Columns: 64, Bits: 4, Zero: 8, Block: 16, ScaleDType: tensor.F16}, false, anyF16, tensor.Q8_0, 0, 0.0005},
+		"MLX, 8 bits":               {Matrix{Rows: 9, Columns: 64, Bits: 8, Block: 64, ScaleDType: tensor.F16}, true, anyF16, tensor.Q8_0, 0, 0.0085},
+		"rows of no multiple of 32": {Matrix{Rows: 9, Columns: 50, Bits: 8, Signed: true, Block: 25, ScaleDType: tensor.F16}, false, anyF16, tensor.F16, 1.0 / 2048, 0.0006},
+	} {
+		m := makeMatrix(c.m, c.offsets, c.scales)
+		d, err := m.Stored()
+		require.NoError(t, err, name)
+		require.Equal(t, c.want, d, name)
+		values, loss := storeMatrix(t, &m.Matrix, d)
+		worst, relative := 0.0, 0.0
+		for i, v := range values {
+			off := math.Abs(float64(v) - m.values[i])
+			if v == float32(m.values[i]) {
+				continue
+			}
+			worst = max(worst, off)
+			if m.values[i] != 0 {
+				relative = max(relative, off/math.Abs(m.values[i]))
+			}
+		}
+		require.False(t, loss.Exact, name)
+		require.InDelta(t, worst, loss.MaxAbsolute, 1e-12, name)
+		require.InDelta(t, relative, loss.MaxRelative, 1e-9, name)
+		require.LessOrEqual(t, worst, c.absolute, name)
+		if c.relative > 0 {
+			require.LessOrEqual(t, relative, c.relative, name)
+		}
+		for _, wide := range []tensor.DType{tensor.F32} {
+			_, loss := storeMatrix(t, &m.Matrix, wide)
+			require.True(t, loss.Exact, "%s as %v", name, wide)
+		}
+	}
+}
+
+func TestWrongMatrices(t *testing.T) {
+	leavesNothing(t)
+	ok := makeMatrix(Matrix{Rows: 2, Columns: 64, Bits: 4, Block: 32, ScaleDType: tensor.F32}, true, anyF32).Matrix
+	w := New()
+	defer w.Release()
+	require.NoError(t, w.Declare("m", typed(tensor.Q4_1, 2, 64)))
+	require.NoError(t, w.Declare("k", typed(tensor.Q4_K, 2, 256)))
+	require.NoError(t, w.Declare("other", typed(tensor.Q4_1, 64, 2*16)))
+	for words, change := range map[string]func(m *Matrix) (string, status.Code){
+		"7 bits":                func(m *Matrix) (string, status.Code) { m.Bits = 7; return "m", status.InvalidArgument },
+		"dimension 0":           func(m *Matrix) (string, status.Code) { m.Rows = 0; return "m", status.InvalidArgument },
+		"overflows":             func(m *Matrix) (string, status.Code) { m.Rows = 1 << 60; return "m", status.InvalidArgument },
+		"whole number of bytes": func(m *Matrix) (string, status.Code) { m.Columns, m.Block = 33, 33; return "m", status.InvalidArgument },
+		"zero is 1000":          func(m *Matrix) (string, status.Code) { m.Zero = 1000; return "m", status.InvalidArgument },
+		"blocks of 24":          func(m *Matrix) (string, status.Code) { m.Block = 24; return "m", status.InvalidArgument },
+		"blocks of -1":          func(m *Matrix) (string, status.Code) { m.Block = -1; return "m", status.InvalidArgument },
+		"scales are i8":         func(m *Matrix) (string, status.Code) { m.ScaleDType = tensor.I8; return "m", status.InvalidArgument },
+		"order of nibbles is 3": func(m *Matrix) (string, status.Code) { m.Nibbles = 3; return "m", status.InvalidArgument },
+		"levels: strides":       func(m *Matrix) (string, status.Code) { m.LevelStrides[0] = -32; return "m", status.InvalidArgument },
+		"scales: stride": func(m *Matrix) (string, status.Code) {
+			m.ScaleStrides[0] = math.MaxInt64
+			return "m", status.InvalidArgument
+		},
+		"levels take 64 bytes":  func(m *Matrix) (string, status.Code) { m.Levels = m.Levels[:63]; return "m", status.ShapeMismatch },
+		"scales take 16 bytes":  func(m *Matrix) (string, status.Code) { m.Scales = nil; return "m", status.ShapeMismatch },
+		"offsets take 16 bytes": func(m *Matrix) (string, status.Code) { m.Offsets = m.Offsets[:0]; return "m", status.ShapeMismatch },
+		"the matrix is [2, 64]": func(*Matrix) (string, status.Code) { return "other", status.ShapeMismatch },
+		"none":                  func(*Matrix) (string, status.Code) { return "none", status.NotFound },
+		"element 32 is +Inf: its scale is": func(m *Matrix) (string, status.Code) {
+			m.Scales = infinite(m.Scales)
+			return "m", status.InvalidArgument
+		},
+		"cannot be stored as q4_K": func(m *Matrix) (string, status.Code) {
+			*m = makeMatrix(Matrix{Rows: 2, Columns: 256, Bits: 8, ScaleDType: tensor.F32}, false, anyF32).Matrix
+			return "k", status.Unsupported
+		},
+	} {
+		m := ok
+		name, code := change(&m)
+		_, err := w.SetMatrix(name, &m)
+		requireError(t, err, code, words)
+	}
+	loss, err := w.SetMatrix("m", &ok)
+	require.NoError(t, err, "the next right call")
+	require.False(t, loss.Exact)
+	_, err = tensorOf(t, w, "m").Freeze()
+	require.NoError(t, err)
+	_, err = w.SetMatrix("m", &ok)
+	requireError(t, err, status.InvalidState, "in use by a plan")
+}
+
+// infinite makes the second scale infinite.
+func infinite(scales []byte) []byte {
+	b := append([]byte{}, scales...)
+	binary.LittleEndian.PutUint32(b[4:], math.Float32bits(float32(math.Inf(1))))
+	return b
+}
