@@ -104,7 +104,7 @@ func Driver(t *testing.T, dir string) string {
 		t.Skip("no gcc to build a stand-in for libcuda with")
 	}
 	path := filepath.Join(dir, "libcuda.so.1")
-	command(t, "gcc", "-Wall", "-Wextra", "-Werror", "-shared", "-fPIC", "-o", path,
+	command(t, "gcc", "-Wall", "-Wextra", "-Werror", "-shared", "-fPIC", "-Wl,-soname,libcuda.so.1", "-o", path,
 		filepath.Join(root(t), "backends", "probe", "probetest", "testdata", "libcuda.c"))
 	return path
 }
