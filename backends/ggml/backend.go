@@ -28,9 +28,11 @@ import (
 
 // Options say which device to use and how.
 type Options struct {
-	Device  string // "cpu", "cuda", "vulkan" or "metal"
-	Index   int    // among the devices of that kind
-	Threads int    // CPU threads of a run that sets none; 0: [DefaultThreads]
+	Device string // "cpu", "cuda", "vulkan" or "metal"
+	Index  int    // among the devices of that kind
+	// CPU threads of a run that sets none, 0: [DefaultThreads]. A graph that is done
+	// on one thread before several have met runs on one.
+	Threads int
 }
 
 // Backend is a device made ready; see [backend.Backend].

@@ -39,6 +39,10 @@ func (s *stream) build(p *graph.Program) (*executable, error) {
 		return nil, status.Wrapf(err, "graph %q", p.Label)
 	}
 	x.placement = l.placement()
+	x.threads = s.backend.info.Threads
+	if x.threads > 1 && !C.shim_exec_worth_sharing(x.ptr, C.int32_t(x.threads)) {
+		x.threads = 1
+	}
 	return x, nil
 }
 

@@ -61,6 +61,7 @@ func TestCrowdedRuns(t *testing.T) {
 	plan := build(t, b, newStream(t, b), g)
 	in := buffers(make([]float32, 64*256), make([]float32, 256*256))
 	out, o := buffers(make([]float32, 64*256)), options()
+	o.Threads = runtime.NumCPU()
 
 	var stop atomic.Bool
 	var busy sync.WaitGroup

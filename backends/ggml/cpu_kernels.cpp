@@ -122,6 +122,12 @@ void lstm_lane::step() {
 }  // namespace
 
 // ggml keeps what it needs of a custom operator at the front.
+bool shim::runs(const ggml_tensor *t, kernel *k) {
+    kernel *of_t;
+    std::memcpy(&of_t, t->op_params, sizeof of_t);  // what ggml keeps first
+    return of_t == k;
+}
+
 int32_t *shim::kernel_numbers(ggml_tensor *dst) {
     return dst->op_params + GGML_MAX_OP_PARAMS / sizeof(int32_t) - SHIM_NUMBERS;
 }

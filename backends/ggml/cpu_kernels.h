@@ -25,6 +25,9 @@ kernel cast_kernel;  // between f32 and the integers, dense
 kernel conv_kernel;  // src[0] x, src[1] weight, src[2] bias, if any; numbers: stride, zeros before, dilation, for h and w each
 kernel lstm_kernel;  // see lower_recurrent.go: src[0..1] the products, src[2] c, src[3..4] biases, if any
 
+/* Whether a custom operator runs this kernel. */
+bool runs(const ggml_tensor *t, kernel *k);
+
 /* SHIM_NUMBERS numbers that go with the operator. */
 int32_t *kernel_numbers(ggml_tensor *dst);
 

@@ -21,6 +21,7 @@ type executable struct {
 	ptr       *C.struct_shim_exec
 	weights   []*weights.Tensor // retained
 	placement []backend.NodePlacement
+	threads   int // of a run that sets none
 
 	// The run in progress borrows these; as fields they are on the heap, so that
 	// their addresses hold while they are passed as numbers.
@@ -32,7 +33,7 @@ type executable struct {
 func (x *executable) Run(in, out []backend.Buffer, o *backend.RunOptions) error {
 	threads := o.Threads
 	if threads == 0 {
-		threads = x.stream.backend.info.Threads
+		threads = x.threads
 	}
 	if threads > 1 && x.stream.backend.cpu {
 		threads = x.stream.crowd.enter(threads)

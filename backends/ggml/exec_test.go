@@ -92,12 +92,30 @@ func TestThreadsGiveTheSame(t *testing.T) {
 	}
 }
 
+func TestShortGraphsHaveOneThread(t *testing.T) {
+	b := cpuBackend(t, 2)
+	s := newStream(t, b)
+	threads := func(g *graph.Graph) int { return build(t, b, s, g).(*executable).threads }
+	product := func(rows, k, n int64) *graph.Graph {
+		g := newGraph(t)
+		in := []ops.Ref{input(t, g, "a", tensor.F32, rows, k), input(t, g, "b", tensor.F32, k, n)}
+		require.NoError(t, g.Output("ab", mustOp(t, g, "matmul", in)))
+		return g
+	}
+	require.Equal(t, 1, threads(chain(t, 1000)))
+	require.Equal(t, 1, threads(product(1, 64, 64)))
+	require.Equal(t, 2, threads(chain(t, 1000000)))
+	require.Equal(t, 2, threads(product(64, 512, 512)))
+	require.Equal(t, 2, threads(product(1, 2048, 2048)))
+}
+
 // TestIdleThreadsSleep: after a run on several threads the process is idle again
 // within the time that workers poll for the next run.
 func TestIdleThreadsSleep(t *testing.T) {
 	b := cpuBackend(t, 2)
 	plan := build(t, b, newStream(t, b), chain(t, 1000000))
 	x := ramp(1000000)
+	require.Equal(t, 2, plan.(*executable).threads)
 	require.NoError(t, plan.Run(buffers(x), buffers(make([]float32, len(x))), options()))
 	used := func() time.Duration {
 		var u syscall.Rusage

@@ -1,0 +1,21 @@
+/* What a graph costs on the CPU, roughly: enough to tell whether threads are worth it. */
+#ifndef SHIM_GRAPH_COST_H
+#define SHIM_GRAPH_COST_H
+
+#include "table.h"
+
+namespace shim {
+
+struct graph_cost {
+    double ns = 0;      // on one thread
+    int64_t steps = 0;  // operators, after each of which the threads wait for each other
+
+    void add(const ggml_tensor *t);
+
+    /* Whether so many threads are done before one would be. */
+    bool worth_sharing(int threads) const;
+};
+
+}  // namespace shim
+
+#endif
