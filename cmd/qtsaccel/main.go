@@ -23,6 +23,7 @@ type command struct {
 
 var commands = []command{
 	{"devices", "list the devices of this machine, and why others are absent", devices},
+	{"inspect", "list the tensors and the metadata of a file of weights", inspect},
 	{"probe", "prove the GPUs with their plugins, or forget what was found (--clear)", probeCommand},
 	{"version", "tell the versions of the library and of ggml", version},
 }
