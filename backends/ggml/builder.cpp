@@ -31,9 +31,7 @@ int32_t shim_builder_status(const shim_builder *b, const char **out_text) {
 }
 
 ggml_tensor *shim_leaf(shim_builder *b, int32_t type, const int64_t ne[4]) {
-    return b->node([&](ggml_context *c) {
-        return gg.new_tensor(c, static_cast<ggml_type>(type), GGML_MAX_DIMS, ne);
-    });
+    return b->node([&](ggml_context *c) { return gg.new_tensor(c, static_cast<ggml_type>(type), GGML_MAX_DIMS, ne); });
 }
 
 void shim_place(shim_builder *b, ggml_tensor *leaf, ggml_backend_buffer *buffer) {

@@ -60,11 +60,16 @@ void convert(const void *from, void *to, part p) {
 template <class From>
 void convert_from(const ggml_tensor *x, ggml_tensor *y, part p) {
     switch (y->type) {
-        case GGML_TYPE_F32: return convert<From, float>(x->data, y->data, p);
-        case GGML_TYPE_I8: return convert<From, int8_t>(x->data, y->data, p);
-        case GGML_TYPE_I16: return convert<From, int16_t>(x->data, y->data, p);
-        case GGML_TYPE_I32: return convert<From, int32_t>(x->data, y->data, p);
-        default: return convert<From, int64_t>(x->data, y->data, p);
+        case GGML_TYPE_F32:
+            return convert<From, float>(x->data, y->data, p);
+        case GGML_TYPE_I8:
+            return convert<From, int8_t>(x->data, y->data, p);
+        case GGML_TYPE_I16:
+            return convert<From, int16_t>(x->data, y->data, p);
+        case GGML_TYPE_I32:
+            return convert<From, int32_t>(x->data, y->data, p);
+        default:
+            return convert<From, int64_t>(x->data, y->data, p);
     }
 }
 
@@ -231,11 +236,16 @@ void shim::cast_kernel(ggml_tensor *dst, int ith, int nth, void *) {
     const ggml_tensor *x = dst->src[0];
     const part p(x->ne[0] * rows_of(x), ith, nth);
     switch (x->type) {
-        case GGML_TYPE_F32: return convert_from<float>(x, dst, p);
-        case GGML_TYPE_I8: return convert_from<int8_t>(x, dst, p);
-        case GGML_TYPE_I16: return convert_from<int16_t>(x, dst, p);
-        case GGML_TYPE_I32: return convert_from<int32_t>(x, dst, p);
-        default: return convert_from<int64_t>(x, dst, p);
+        case GGML_TYPE_F32:
+            return convert_from<float>(x, dst, p);
+        case GGML_TYPE_I8:
+            return convert_from<int8_t>(x, dst, p);
+        case GGML_TYPE_I16:
+            return convert_from<int16_t>(x, dst, p);
+        case GGML_TYPE_I32:
+            return convert_from<int32_t>(x, dst, p);
+        default:
+            return convert_from<int64_t>(x, dst, p);
     }
 }
 

@@ -20,9 +20,10 @@ kernel minimum_kernel;
 kernel argmax_kernel;  // for each dense row the place of the first of its largest elements
 kernel row_max_kernel;
 kernel top_k_kernel;  // for each dense row the dst->ne[0] largest, first of equals first; then, as i32, where they are
-kernel pad_kernel;  // src[0], f32 with packed rows, number d zeros before it along ggml's axis d, zeros behind it
-kernel cast_kernel;  // between f32 and the integers, dense
-kernel conv_kernel;  // src[0] x, src[1] weight, src[2] bias, if any; numbers: stride, zeros before, dilation, for h and w each
+kernel pad_kernel;    // src[0], f32 with packed rows, number d zeros before it along ggml's axis d, zeros behind it
+kernel cast_kernel;   // between f32 and the integers, dense
+kernel
+    conv_kernel;  // src[0] x, src[1] weight, src[2] bias, if any; numbers: stride, zeros before, dilation, for h and w each
 kernel lstm_kernel;  // see lower_recurrent.go: src[0..1] the products, src[2] c, src[3..4] biases, if any
 
 /* Whether a custom operator runs this kernel. */

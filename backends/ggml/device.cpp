@@ -43,8 +43,8 @@ ggml_backend_buffer_t shim::allocate(shim_device &device, size_t bytes, const ch
     if (buffer == nullptr) {
         size_t free = 0, total = 0;
         gg.backend_dev_memory(device.dev, &free, &total);
-        fail(out_of_memory, "%s takes %zu bytes, %s has %zu free of %zu", what, bytes,
-             gg.backend_dev_name(device.dev), free, total);
+        fail(out_of_memory, "%s takes %zu bytes, %s has %zu free of %zu", what, bytes, gg.backend_dev_name(device.dev),
+             free, total);
     }
     return buffer;
 }

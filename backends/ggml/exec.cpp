@@ -204,8 +204,7 @@ int32_t shim_exec_new(shim_stream *stream, shim_builder *b, shim_exec **out) {
 void shim_exec_free(shim_exec *e) { delete e; }
 bool shim_exec_worth_sharing(const shim_exec *e, int32_t threads) {
     shim::graph_cost cost;
-    const shim::status code =
-        shim::guarded([&] { e->parts->each_tensor([&](const ggml_tensor *t) { cost.add(t); }); });
+    const shim::status code = shim::guarded([&] { e->parts->each_tensor([&](const ggml_tensor *t) { cost.add(t); }); });
     return code == shim::ok && cost.worth_sharing(threads);
 }
 size_t shim_exec_io_bytes(const shim_exec *e) { return e->io_bytes; }

@@ -16,12 +16,15 @@ double elements(const ggml_tensor *t) {
 /* Multiplications and additions of the operators that are more than a few an element. */
 double flops(const ggml_tensor *t) {
     switch (t->op) {
-        case GGML_OP_MUL_MAT: return 2 * elements(t) * double(t->src[0]->ne[0]);
-        case GGML_OP_FLASH_ATTN_EXT: return 4 * elements(t->src[0]) * double(t->src[1]->ne[1]);
+        case GGML_OP_MUL_MAT:
+            return 2 * elements(t) * double(t->src[0]->ne[0]);
+        case GGML_OP_FLASH_ATTN_EXT:
+            return 4 * elements(t->src[0]) * double(t->src[1]->ne[1]);
         case GGML_OP_CUSTOM:
             if (!shim::runs(t, shim::conv_kernel)) return 2 * elements(t);
             return 2 * elements(t) * double(t->src[1]->ne[0] * t->src[1]->ne[1] * t->src[1]->ne[2]);
-        default: return 2 * elements(t);
+        default:
+            return 2 * elements(t);
     }
 }
 
@@ -33,8 +36,10 @@ void shim::graph_cost::add(const ggml_tensor *t) {
         case GGML_OP_VIEW:
         case GGML_OP_RESHAPE:
         case GGML_OP_PERMUTE:
-        case GGML_OP_TRANSPOSE: return;
-        default: break;
+        case GGML_OP_TRANSPOSE:
+            return;
+        default:
+            break;
     }
     double bytes = double(gg.nbytes(t));
     for (int i = 0; i < GGML_MAX_SRC && t->src[i] != nullptr; i++) {

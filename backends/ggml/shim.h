@@ -89,8 +89,7 @@ int32_t shim_stream_new(struct shim_device *device, struct shim_stream **out);
 void shim_stream_free(struct shim_stream *stream);
 size_t shim_stream_scratch(const struct shim_stream *stream);
 /* A state tensor's memory, zeroed. */
-int32_t shim_state_new(struct shim_stream *stream, int32_t type, const int64_t ne[4],
-                       struct ggml_backend_buffer **out);
+int32_t shim_state_new(struct shim_stream *stream, int32_t type, const int64_t ne[4], struct ggml_backend_buffer **out);
 int32_t shim_state_reset(struct shim_stream *stream, struct ggml_backend_buffer *buffer);
 int32_t shim_state_read(struct shim_stream *stream, struct ggml_backend_buffer *buffer, int64_t offset, void *dst,
                         int64_t bytes);

@@ -134,12 +134,12 @@ shim_tensor shim_custom(shim_graph b, int32_t kernel, int32_t type, const int64_
     static shim::kernel *const kernels[] = {
         shim::concat_kernel, shim::where_kernel,   shim::maximum_kernel, shim::minimum_kernel,
         shim::argmax_kernel, shim::row_max_kernel, shim::pad_kernel,     shim::cast_kernel,
-        shim::lstm_kernel,   shim::conv_kernel,  shim::top_k_kernel,
+        shim::lstm_kernel,   shim::conv_kernel,    shim::top_k_kernel,
     };
     return b->node([&](ggml_context *c) {
-        ggml_tensor *y = gg.custom_4d(c, ggml_type(type), ne[0], ne[1], ne[2], ne[3],
-                                      const_cast<ggml_tensor **>(inputs), n_inputs, kernels[kernel], GGML_N_TASKS_MAX,
-                                      nullptr);
+        ggml_tensor *y =
+            gg.custom_4d(c, ggml_type(type), ne[0], ne[1], ne[2], ne[3], const_cast<ggml_tensor **>(inputs), n_inputs,
+                         kernels[kernel], GGML_N_TASKS_MAX, nullptr);
         std::copy_n(numbers, SHIM_NUMBERS, shim::kernel_numbers(y));
         return y;
     });

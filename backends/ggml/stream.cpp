@@ -87,14 +87,12 @@ struct bytes_of : shim::tensor_header {
 }  // namespace
 
 int32_t shim_state_read(shim_stream *stream, ggml_backend_buffer *buffer, int64_t offset, void *dst, int64_t bytes) {
-    return shim::on_device(stream->device, [&] {
-        gg.backend_tensor_get(bytes_of(buffer, offset + bytes).tensor, dst, offset, bytes);
-    });
+    return shim::on_device(stream->device,
+                           [&] { gg.backend_tensor_get(bytes_of(buffer, offset + bytes).tensor, dst, offset, bytes); });
 }
 
 int32_t shim_state_write(shim_stream *stream, ggml_backend_buffer *buffer, int64_t offset, const void *src,
                          int64_t bytes) {
-    return shim::on_device(stream->device, [&] {
-        gg.backend_tensor_set(bytes_of(buffer, offset + bytes).tensor, src, offset, bytes);
-    });
+    return shim::on_device(stream->device,
+                           [&] { gg.backend_tensor_set(bytes_of(buffer, offset + bytes).tensor, src, offset, bytes); });
 }

@@ -10,8 +10,8 @@
 
 struct shim_stream {
     shim_device &device;
-    ggml_backend_t queue = nullptr;   // null on the CPU, which computes by graph_compute
-    ggml_gallocr_t scratch = nullptr; // shared by all executables, whose runs take turns
+    ggml_backend_t queue = nullptr;    // null on the CPU, which computes by graph_compute
+    ggml_gallocr_t scratch = nullptr;  // shared by all executables, whose runs take turns
     shim::threadpools pools;
     shim::waiting waiting;
 

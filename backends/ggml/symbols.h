@@ -112,9 +112,9 @@
  * In the base library of some versions only, so with their types: other headers do
  * not declare them, or as deprecated. prec_set_acc has replaced the *_set_prec.
  */
-#define SHIM_OPTIONAL_SYMBOLS(X)           \
-    X(prec_set_acc, bool, ggml_prec)       \
-    X(mul_mat_set_prec, void, ggml_prec)   \
+#define SHIM_OPTIONAL_SYMBOLS(X)         \
+    X(prec_set_acc, bool, ggml_prec)     \
+    X(mul_mat_set_prec, void, ggml_prec) \
     X(flash_attn_ext_set_prec, void, ggml_prec)
 
 #endif
