@@ -3,6 +3,7 @@ package gguf
 import (
 	"encoding/binary"
 	"fmt"
+	"math"
 	"slices"
 
 	"qtsaccel/core/status"
@@ -48,9 +49,12 @@ type Layout struct {
 	Size    int64   // of the file: the last tensor is padded, too
 }
 
+// maxWrittenAlignment is more than any device asks for, and bounds the padding.
+const maxWrittenAlignment = 1 << 20
+
 // Lay makes the header of a version 3 file. general.alignment among the pairs says
 // how tensors are aligned, 32 without it. INVALID_ARGUMENT: a key that is empty or
-// there twice, an alignment that is none.
+// there twice, an alignment that is none; UNSUPPORTED: one above 1 MiB.
 func Lay(pairs []Pair, tensors []Named) (*Layout, error) {
 	le := binary.LittleEndian
 	alignment := int64(defaultAlignment)
@@ -67,6 +71,9 @@ func Lay(pairs []Pair, tensors []Named) (*Layout, error) {
 			var err error
 			if alignment, err = p.Value.alignment(); err != nil {
 				return nil, status.Errorf(status.InvalidArgument, "metadata %q: %w", p.Key, err)
+			}
+			if alignment > maxWrittenAlignment {
+				return nil, status.Errorf(status.Unsupported, "metadata %q: it is %d, at most %d is written", p.Key, alignment, maxWrittenAlignment)
 			}
 		}
 		b = appendText(b, p.Key)
@@ -96,4 +103,55 @@ func Lay(pairs []Pair, tensors []Named) (*Layout, error) {
 
 func appendText(b []byte, s string) []byte {
 	return append(binary.LittleEndian.AppendUint64(b, uint64(len(s))), s...)
+}
+
+// Int is a whole number as a value: of 32 bits where it fits, as readers expect.
+func Int(n int64) Value {
+	le := binary.LittleEndian
+	switch {
+	case n >= 0 && n <= math.MaxUint32:
+		return U32(uint32(n))
+	case n >= math.MinInt32 && n < 0:
+		return Value{kindI32, le.AppendUint32(nil, uint32(n))}
+	default:
+		return Value{kindI64, le.AppendUint64(nil, uint64(n))}
+	}
+}
+
+// Float is a number as a value, rounded to f32, as readers expect.
+func Float(f float64) Value {
+	return Value{kindF32, binary.LittleEndian.AppendUint32(nil, math.Float32bits(float32(f)))}
+}
+
+// Ints is an array of whole numbers: i32 where all fit.
+func Ints(n []int64) Value {
+	le := binary.LittleEndian
+	narrow := !slices.ContainsFunc(n, func(v int64) bool { return v != int64(int32(v)) })
+	of := kindI64
+	if narrow {
+		of = kindI32
+	}
+	raw := arrayOf(of, len(n))
+	for _, v := range n {
+		if narrow {
+			raw = le.AppendUint32(raw, uint32(v))
+		} else {
+			raw = le.AppendUint64(raw, uint64(v))
+		}
+	}
+	return Value{kindArray, raw}
+}
+
+// Floats is an array of f32.
+func Floats(f []float64) Value {
+	raw := arrayOf(kindF32, len(f))
+	for _, v := range f {
+		raw = binary.LittleEndian.AppendUint32(raw, math.Float32bits(float32(v)))
+	}
+	return Value{kindArray, raw}
+}
+
+func arrayOf(k kind, n int) []byte {
+	le := binary.LittleEndian
+	return le.AppendUint64(le.AppendUint32(nil, uint32(k)), uint64(n))
 }

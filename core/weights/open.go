@@ -27,7 +27,7 @@ func Open(path string) (*Weights, error) { return OpenWith(path, Options{}) }
 
 // OpenWith is [Open] with options. As it reads, it may also end with CANCELLED, and
 // with INVALID_ARGUMENT: wrong options, or a value that the type of a rule cannot
-// hold.
+// hold; and with ALREADY_EXISTS: rules that give two tensors one name.
 func OpenWith(path string, o Options) (*Weights, error) {
 	if err := o.check(); err != nil {
 		return nil, err
@@ -60,11 +60,11 @@ func (w *Weights) load(s *source, o Options) error {
 	l := loader{options: o, total: plan.FileBytes, done: plan.MappedBytes}
 	for i := range all {
 		p := &all[i]
-		t, err := w.add(p.Name, p.typ())
+		t, err := w.addPlaced(p)
 		if err != nil {
 			return err
 		}
-		stored := Stored{Name: p.Name, From: p.Type, As: p.as, Placement: Copied, Note: p.note}
+		stored := Stored{Name: p.name, FileName: p.Name, From: p.Type, As: p.as, Placement: Copied, Note: p.note}
 		if p.mapped {
 			if err := p.file.mapAll(); err != nil {
 				return err
@@ -89,6 +89,15 @@ func (w *Weights) load(s *source, o Options) error {
 		}
 	}
 	return nil
+}
+
+func (w *Weights) addPlaced(p *placed) (*Tensor, error) {
+	if p.name != p.Name {
+		if err := checkName(p.name); err != nil {
+			return nil, status.Wrapf(err, "renaming %.200q", p.Name)
+		}
+	}
+	return w.add(p.name, p.typ())
 }
 
 // mapAll maps the file unless it is mapped.

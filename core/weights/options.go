@@ -55,7 +55,7 @@ type Options struct {
 	// how many, from the goroutine that called Open. If it gives false, Open ends
 	// with CANCELLED.
 	Progress func(done, total int64) bool
-	// Rules say in which types tensors are stored; the first that matches counts.
+	// Rules say in which types tensors are stored, and what they are called.
 	Rules []Rule
 	// Encode stores values in types that package quant only reads; nil: rules with
 	// such types are UNSUPPORTED.

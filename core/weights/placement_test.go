@@ -242,10 +242,10 @@ func TestWrongOptions(t *testing.T) {
 	}{
 		{Options{Placement: 3}, status.InvalidArgument, "placement is 3"},
 		{Options{Budget: -1}, status.InvalidArgument, "budget is -1"},
-		{Options{Rules: []Rule{{"*", tensor.F32}, {"", tensor.F16}}}, status.InvalidArgument, "rule 1: the pattern is empty"},
-		{Options{Rules: []Rule{{"*", tensor.I32}}}, status.InvalidArgument, "i32"},
-		{Options{Rules: []Rule{{"*", 99}}}, status.InvalidArgument, "invalid"},
-		{Options{Rules: []Rule{{"*", tensor.Q4_K}}}, status.Unsupported, "q4_K: it takes ggml"},
+		{Options{Rules: []Rule{{Pattern: "*", DType: tensor.F32}, {DType: tensor.F16}}}, status.InvalidArgument, "rule 1: the pattern is empty"},
+		{Options{Rules: []Rule{{Pattern: "*", DType: tensor.I32}}}, status.InvalidArgument, "i32"},
+		{Options{Rules: []Rule{{Pattern: "*", DType: 99}}}, status.InvalidArgument, "invalid"},
+		{Options{Rules: []Rule{{Pattern: "*", DType: tensor.Q4_K}}}, status.Unsupported, "q4_K: it takes ggml"},
 	} {
 		_, err := OpenWith(path, c.options)
 		requireError(t, err, c.code, c.words)

@@ -35,6 +35,7 @@ func PlanMemory(path string, o Options) (MemoryPlan, error) {
 // placed is a tensor of a file with its place in memory.
 type placed struct {
 	sourced
+	name   string
 	as     tensor.DType
 	note   string
 	mapped bool
@@ -50,7 +51,7 @@ func (s *source) place(o Options) ([]placed, MemoryPlan) {
 	all := make([]placed, len(s.tensors))
 	plan := MemoryPlan{Tensors: len(all)}
 	for i, t := range s.tensors {
-		all[i] = placed{sourced: t}
+		all[i] = placed{sourced: t, name: rename(t.Name, o.Rules)}
 		all[i].as, all[i].note = storeAs(t.Name, t.Type, o.Rules)
 		plan.FileBytes += t.Bytes
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"qtsaccel/core/gguf"
 	"qtsaccel/core/mem"
 	"qtsaccel/core/status"
 	"qtsaccel/core/tensor"
@@ -94,7 +95,35 @@ func TestSavedFromMemory(t *testing.T) {
 	require.Equal(t, "2", version)
 	require.NoError(t, w.Set("a", make([]byte, 24)), "saving freezes nothing")
 
+	want := map[string]string{
+		"general.architecture": "test", "a.count": "4294967295", "a.negative": "-7", "a.large": "-4294967296",
+		"a.real": "0.5", "a.list": "[1,-2,3]", "a.long": "[4294967296]", "a.reals": "[0.25,-1]", "general.alignment": "64",
+	}
+	for key, v := range map[string]gguf.Value{
+		"general.architecture": gguf.Text("before"), "a.count": gguf.Int(1<<32 - 1), "a.negative": gguf.Int(-7), "a.large": gguf.Int(-1 << 32),
+		"a.real": gguf.Float(0.5), "a.list": gguf.Ints([]int64{1, -2, 3}), "a.long": gguf.Ints([]int64{1 << 32}), "a.reals": gguf.Floats([]float64{0.25, -1}),
+		"general.alignment": gguf.Int(64),
+	} {
+		require.NoError(t, w.SetMetadata(key, v))
+	}
+	require.NoError(t, w.SetMetadata("general.architecture", gguf.Text("test")), "a second time")
+	requireError(t, w.SetMetadata("", gguf.Int(1)), status.InvalidArgument, "no metadata key")
 	require.NoError(t, w.Save(path, nil), "over an older file")
+	described, err := OpenWith(path, Options{Placement: Mapped})
+	require.NoError(t, err)
+	defer described.Release()
+	requireSameTensors(t, w, described)
+	for key, v := range want {
+		got, err := described.Metadata(key)
+		require.NoError(t, err)
+		require.Equal(t, v, got, key)
+	}
+	require.True(t, aligned(tensorOf(t, described, "q").data), "the file's alignment is 64 now")
+	require.NoError(t, w.SetMetadata("general.alignment", gguf.Int(5)))
+	requireError(t, w.Save(path, nil), status.InvalidArgument, "general.alignment", "5")
+	require.NoError(t, w.SetMetadata("general.alignment", gguf.Int(1<<31)))
+	requireError(t, w.Save(path, nil), status.Unsupported, "2147483648, at most 1048576")
+	require.NoError(t, w.SetMetadata("general.alignment", gguf.Int(32)))
 	require.NoError(t, back.Save(path, nil), "over the file itself")
 }
 

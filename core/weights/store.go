@@ -9,12 +9,18 @@ import (
 	"qtsaccel/core/tensor"
 )
 
-// Rule says in which type tensors are stored whose names match: f32, f16, bf16, or
-// a quantised type.
+// Rule says in which type tensors are stored whose names match, and what they are
+// called. Of the rules that match a tensor the first with a type counts for its
+// type, the first with a name for its name.
 type Rule struct {
-	// Pattern is a name in which "*" stands for any text and "?" for one byte.
+	// Pattern is a name in the file, in which "*" stands for any text, the shortest
+	// that will do, and "?" for one byte.
 	Pattern string
-	DType   tensor.DType
+	// DType is f32, f16, bf16, or a quantised type; 0: as in the file.
+	DType tensor.DType
+	// Rename is the tensor's new name, in which each "*" is what that of the pattern
+	// stood for; "": as in the file.
+	Rename string
 }
 
 // fallbacks are the types that take rows which a type does not, with no fewer bits
@@ -28,6 +34,10 @@ func (r Rule) check(encoder bool) error {
 	switch {
 	case r.Pattern == "":
 		return status.Errorf(status.InvalidArgument, "the pattern is empty")
+	case strings.Count(r.Rename, "*") > strings.Count(r.Pattern, "*"):
+		return status.Errorf(status.InvalidArgument, "the new name %q has more stars than the pattern %q", r.Rename, r.Pattern)
+	case r.DType == 0:
+		return nil
 	case !quant.CanDecode(r.DType):
 		return status.Errorf(status.InvalidArgument, "%q cannot be stored as %v: no type of real numbers", r.Pattern, r.DType)
 	case !quant.CanEncode(r.DType) && !encoder:
@@ -38,34 +48,61 @@ func (r Rule) check(encoder bool) error {
 
 func (r Rule) wild() bool { return strings.ContainsAny(r.Pattern, "*?") }
 
-// matches says whether a name is what a pattern says.
-func matches(pattern, name string) bool {
-	// The last star, and where in the name what it stands for ends so far.
-	star, end := -1, 0
-	p, n := 0, 0
-	for n < len(name) {
+// match says whether a name is what a pattern says, and what each star stands for.
+func match(pattern, name string) (stars []string, ok bool) {
+	var begin []int // of what each star so far stands for
+	var end []int
+	p, n, after := 0, 0, 0 // after: what follows the last star in the pattern
+	for n < len(name) || p < len(pattern) {
 		switch {
 		case p < len(pattern) && pattern[p] == '*':
-			star, end = p, n
+			begin, end = append(begin, n), append(end, n)
 			p++
-		case p < len(pattern) && (pattern[p] == '?' || pattern[p] == name[n]):
+			after = p
+		case p < len(pattern) && n < len(name) && (pattern[p] == '?' || pattern[p] == name[n]):
 			p++
 			n++
-		case star >= 0:
-			end++
-			p, n = star+1, end
+		case len(end) > 0 && end[len(end)-1] < len(name):
+			// The last star takes one more; earlier ones need not change.
+			end[len(end)-1]++
+			p, n = after, end[len(end)-1]
 		default:
-			return false
+			return nil, false
 		}
 	}
-	return strings.Trim(pattern[p:], "*") == ""
+	for i := range begin {
+		stars = append(stars, name[begin[i]:end[i]])
+	}
+	return stars, true
+}
+
+// rename gives a tensor's name by the rules.
+func rename(name string, rules []Rule) string {
+	for _, r := range rules {
+		if r.Rename == "" {
+			continue
+		}
+		stars, ok := match(r.Pattern, name)
+		if !ok {
+			continue
+		}
+		parts := strings.SplitAfter(r.Rename, "*")
+		for i, part := range parts {
+			if i < len(parts)-1 {
+				parts[i] = part[:len(part)-1] + stars[i]
+			}
+		}
+		return strings.Join(parts, "")
+	}
+	return name
 }
 
 // Stored is what became of a tensor when it was opened.
 type Stored struct {
-	Name string
-	From tensor.Type  // in the file
-	As   tensor.DType // in memory
+	Name     string
+	FileName string       // its name in the file
+	From     tensor.Type  // in the file
+	As       tensor.DType // in memory
 	// Placement is Copied or Mapped; what was converted is copied.
 	Placement Placement
 	// Note says why a rule that matched was not followed to the letter.
@@ -76,7 +113,7 @@ type Stored struct {
 // that matches cannot be followed.
 func storeAs(name string, t tensor.Type, rules []Rule) (as tensor.DType, note string) {
 	for _, r := range rules {
-		if !matches(r.Pattern, name) {
+		if _, ok := match(r.Pattern, name); !ok || r.DType == 0 {
 			continue
 		}
 		switch {

@@ -25,12 +25,51 @@ func TestPatterns(t *testing.T) {
 		{"*a*b*", "xxaxxbxx", true}, {"*a*b*", "xxbxxaxx", false}, {"a**", "a", true}, {"*?", "", false}, {"[a]", "a", false},
 		{"*aab", "aaaab", true}, {"x*y?z", "xyyzyaz", true},
 	} {
-		require.Equal(t, c.want, matches(c.pattern, c.name), "%q on %q", c.pattern, c.name)
+		_, ok := match(c.pattern, c.name)
+		require.Equal(t, c.want, ok, "%q on %q", c.pattern, c.name)
 	}
 }
 
+func TestRenaming(t *testing.T) {
+	rules := []Rule{
+		{Pattern: "model.layers.*.self_attn.?_proj.*", Rename: "blk.*.attn.*"},
+		{Pattern: "model.*", DType: tensor.F16},
+		{Pattern: "*.weight", Rename: "w"},
+		{Pattern: "*-*-*", Rename: "*+*"},
+		{Pattern: "x*", Rename: "x*y"},
+	}
+	for name, want := range map[string]string{
+		"model.layers.11.self_attn.q_proj.weight": "blk.11.attn.weight",
+		"model.norm.bias":                         "model.norm.bias",
+		"model.norm.weight":                       "w",
+		"a-b-c-d":                                 "a+b",
+		"x":                                       "xy",
+		"other":                                   "other",
+	} {
+		require.Equal(t, want, rename(name, rules), name)
+	}
+}
+
+func TestRenamedTensorsAreFoundByTheirNewNames(t *testing.T) {
+	leavesNothing(t)
+	path := ggufFile(t, f32(2, 32), f32(1))
+	w, err := OpenWith(path, Options{Rules: []Rule{{Pattern: "?", Rename: "x"}, {Pattern: "0", DType: tensor.F16}}})
+	require.Nil(t, w)
+	requireError(t, err, status.AlreadyExists, path, `"x"`)
+	w, err = OpenWith(path, Options{Rules: []Rule{{Pattern: "*", Rename: "t*"}, {Pattern: "0", DType: tensor.BF16}}})
+	require.NoError(t, err)
+	defer w.Release()
+	require.Equal(t, "bf16[2, 32]", tensorOf(t, w, "t0").Type.String())
+	require.Equal(t, "f32[1]", tensorOf(t, w, "t1").Type.String())
+	require.Equal(t, "0", w.Stored()[0].FileName)
+	_, err = OpenWith(path, Options{Rules: []Rule{{Pattern: "*", Rename: "**"}}})
+	requireError(t, err, status.InvalidArgument, "more stars")
+	_, err = OpenWith(path, Options{Rules: []Rule{{Pattern: "0*", Rename: "*"}}})
+	requireError(t, err, status.InvalidArgument, `"" cannot name a tensor`)
+}
+
 func TestWhichTypeATensorIsStoredIn(t *testing.T) {
-	rules := []Rule{{"norm", tensor.F16}, {"keep*", tensor.F32}, {"half*", tensor.F16}, {"k*", tensor.Q4_K}, {"six*", tensor.Q6_K}, {"*", tensor.Q8_0}}
+	rules := []Rule{{Pattern: "norm", DType: tensor.F16}, {Pattern: "keep*", DType: tensor.F32}, {Pattern: "half*", DType: tensor.F16}, {Pattern: "k*", DType: tensor.Q4_K}, {Pattern: "six*", DType: tensor.Q6_K}, {Pattern: "*", DType: tensor.Q8_0}}
 	for _, c := range []struct {
 		name string
 		t    tensor.Type
@@ -102,7 +141,7 @@ func TestStoringOnTheWay(t *testing.T) {
 	leavesNothing(t)
 	// The first does not end with a piece, and rows do not begin with one.
 	path, values := floatsFile(t, tensor.Shape{999, 352}, tensor.Shape{64}, tensor.Shape{3, 172}, tensor.Shape{31, 64})
-	o := Options{Placement: Mapped, Rules: []Rule{{"3", tensor.F32}, {"*", tensor.Q4_1}}}
+	o := Options{Placement: Mapped, Rules: []Rule{{Pattern: "3", DType: tensor.F32}, {Pattern: "*", DType: tensor.Q4_1}}}
 	plan, err := PlanMemory(path, o)
 	require.NoError(t, err)
 	w, err := OpenWith(path, o)
@@ -132,7 +171,7 @@ func TestStoringThroughAnEncoder(t *testing.T) {
 	leavesNothing(t)
 	path, _ := floatsFile(t, tensor.Shape{1025, 512}, tensor.Shape{5, 96})
 	encoded := make(chan int, 100)
-	w, err := OpenWith(path, Options{Rules: []Rule{{"*", tensor.Q4_K}}, Encode: func(d tensor.DType, dst []byte, src []float32) error {
+	w, err := OpenWith(path, Options{Rules: []Rule{{Pattern: "*", DType: tensor.Q4_K}}, Encode: func(d tensor.DType, dst []byte, src []float32) error {
 		encoded <- len(src)
 		require.Equal(t, tensor.Q4_K, d)
 		require.Len(t, dst, len(src)/256*144)
@@ -148,7 +187,7 @@ func TestStoringThroughAnEncoder(t *testing.T) {
 	require.Equal(t, 1025*512, sum)
 	require.Equal(t, tensor.Q5_0, w.Stored()[1].As)
 
-	_, err = OpenWith(path, Options{Rules: []Rule{{"*", tensor.Q6_K}}, Encode: func(tensor.DType, []byte, []float32) error {
+	_, err = OpenWith(path, Options{Rules: []Rule{{Pattern: "*", DType: tensor.Q6_K}}, Encode: func(tensor.DType, []byte, []float32) error {
 		return status.Errorf(status.Internal, "broken")
 	}})
 	requireError(t, err, status.Internal, path, `"0"`, "broken")
@@ -164,9 +203,9 @@ func TestWhatARuleCannotStoreIsNamed(t *testing.T) {
 	require.NoError(t, w.Set("w", bytesOfFloats(values)))
 	path := t.TempDir() + "/x.gguf"
 	require.NoError(t, w.Save(path, nil))
-	_, err := OpenWith(path, Options{Rules: []Rule{{"*", tensor.Q8_0}}})
+	_, err := OpenWith(path, Options{Rules: []Rule{{Pattern: "*", DType: tensor.Q8_0}}})
 	requireError(t, err, status.InvalidArgument, path, `"w"`, "from element 262144 on", "element 77 is +Inf")
-	again, err := OpenWith(path, Options{Rules: []Rule{{"*", tensor.BF16}}})
+	again, err := OpenWith(path, Options{Rules: []Rule{{Pattern: "*", DType: tensor.BF16}}})
 	require.NoError(t, err)
 	again.Release()
 }

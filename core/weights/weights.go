@@ -10,11 +10,14 @@ package weights
 
 import (
 	"fmt"
+	"math"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"unicode/utf8"
 
+	"qtsaccel/core/gguf"
 	"qtsaccel/core/mem"
 	"qtsaccel/core/status"
 	"qtsaccel/core/tensor"
@@ -23,17 +26,17 @@ import (
 // Weights are named tensors and, of a file, its metadata. They may be used from
 // any goroutine.
 type Weights struct {
-	refs     atomic.Int64
-	arena    mem.Arena
-	files    []*file                 // those that are mapped; never changes
-	metadata map[string]fmt.Stringer // never changes
-	keys     []string                // of metadata, in the file's order
-	stored   []Stored                // of each tensor that was opened; never changes
+	refs   atomic.Int64
+	arena  mem.Arena
+	files  []*file  // those that are mapped; never changes
+	stored []Stored // of each tensor that was opened; never changes
 
-	mu      sync.RWMutex
-	tensors []*Tensor
-	index   map[string]int
-	copies  map[*DeviceCopies]struct{} // those that have copies of these tensors
+	mu       sync.RWMutex
+	metadata map[string]fmt.Stringer
+	keys     []string // of metadata, in the file's order
+	tensors  []*Tensor
+	index    map[string]int
+	copies   map[*DeviceCopies]struct{} // those that have copies of these tensors
 }
 
 // New makes weights without a tensor, with one reference.
@@ -104,14 +107,21 @@ func (w *Weights) Declare(name string, t tensor.Type) error {
 		return errReleased()
 	}
 	defer w.Release()
-	if name == "" || !utf8.ValidString(name) || strings.ContainsRune(name, 0) {
-		return status.Errorf(status.InvalidArgument, "%q cannot name a tensor: names are UTF-8, not empty, without a zero byte", name)
+	if err := checkName(name); err != nil {
+		return err
 	}
 	if err := t.Check(false); err != nil {
 		return status.Wrapf(err, "tensor %q", name)
 	}
 	_, err := w.add(name, t)
 	return err
+}
+
+func checkName(name string) error {
+	if name == "" || !utf8.ValidString(name) || strings.ContainsRune(name, 0) {
+		return status.Errorf(status.InvalidArgument, "%q cannot name a tensor: names are UTF-8, not empty, without a zero byte", name)
+	}
+	return nil
 }
 
 // add appends a tensor without data. The type was checked.
@@ -182,8 +192,34 @@ func (w *Weights) At(i int) (*Tensor, error) {
 // file.
 func (w *Weights) Stored() []Stored { return w.stored }
 
-// MetadataKeys are the keys of the file's metadata, in its order.
-func (w *Weights) MetadataKeys() []string { return w.keys }
+// MetadataKeys are the keys of the metadata, in the order of the file, those that
+// were set after them.
+func (w *Weights) MetadataKeys() []string {
+	w.mu.RLock()
+	defer w.mu.RUnlock()
+	return slices.Clone(w.keys)
+}
+
+// SetMetadata adds a metadata value, or changes one, for [Weights.Save].
+// INVALID_ARGUMENT: a key that is empty, not UTF-8 or longer than 65535 bytes.
+func (w *Weights) SetMetadata(key string, v gguf.Value) error {
+	if w.refs.Load() == 0 {
+		return errReleased()
+	}
+	if key == "" || len(key) > math.MaxUint16 || !utf8.ValidString(key) {
+		return status.Errorf(status.InvalidArgument, "%.200q is no metadata key: keys are UTF-8, of 1 to 65535 bytes", key)
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if _, ok := w.metadata[key]; !ok {
+		w.keys = append(slices.Clone(w.keys), key)
+	}
+	if w.metadata == nil {
+		w.metadata = map[string]fmt.Stringer{}
+	}
+	w.metadata[key] = v
+	return nil
+}
 
 // Metadata gives a metadata value of the file as text: a string as it is, a
 // number in decimal, a boolean as "true" or "false", an array as JSON. NOT_FOUND.
@@ -191,6 +227,8 @@ func (w *Weights) Metadata(key string) (string, error) {
 	if w.refs.Load() == 0 {
 		return "", errReleased()
 	}
+	w.mu.RLock()
+	defer w.mu.RUnlock()
 	v, ok := w.metadata[key]
 	if !ok {
 		return "", status.Errorf(status.NotFound, "no metadata %q among %d keys", key, len(w.metadata))
