@@ -17,6 +17,7 @@ import "C"
 import (
 	"fmt"
 	"runtime"
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -83,10 +84,14 @@ func New(l *Library, o Options) (*Backend, error) {
 		Description: C.GoString(C.shim_device_description(b.device)),
 		Library:     "ggml " + l.Version,
 		Plugin:      p.path,
+		ProductBits: 24,
 		Threads:     o.Threads,
 	}
 	if !b.cpu {
 		b.info.Name = fmt.Sprintf("%s:%d", o.Device, o.Index)
+		// CUDA takes TF32, others f16.
+		b.info.ProductBits = 11
+		b.info.Notes = append(b.info.Notes, "factors of f32 products keep 11 bits of their mantissa")
 	}
 	if o.Threads == 0 {
 		b.info.Threads = DefaultThreads()
@@ -101,7 +106,7 @@ const maxThreads = 512
 func (b *Backend) Info() backend.Info {
 	info := b.info
 	if n := b.cuts.Load(); n > 0 {
-		info.Notes = append(info.Notes[:len(info.Notes):len(info.Notes)],
+		info.Notes = append(slices.Clip(info.Notes),
 			fmt.Sprintf("runs were cut down to one thread %d times, since others wanted the CPUs", n))
 	}
 	return info

@@ -122,6 +122,8 @@ func (l *lowering) programLeaf(t int) node {
 	pt := &l.program.Tensors[t]
 	n := l.leaf(pt.Type)
 	switch pt.Kind {
+	case graph.Result: // comes of its node, which stands before its users
+		l.err = status.Errorf(status.Internal, "a tensor is used before it is computed")
 	case graph.Input:
 		C.shim_upload(l.b, C.int32_t(l.inputs[t]), n.t, false)
 	case graph.State:
@@ -144,9 +146,9 @@ func (l *lowering) placeWeight(n node, w *weights.Tensor, layout any, create fun
 	}
 	w.Retain()
 	l.executable.weights = append(l.executable.weights, w)
-	l.place(n, c.(interface {
-		memory() *C.struct_ggml_backend_buffer
-	}).memory())
+	if m, ok := c.(onDevice); ok { // what this package makes is
+		l.place(n, m.memory())
+	}
 }
 
 func (l *lowering) place(n node, b *C.struct_ggml_backend_buffer) { C.shim_place(l.b, n.t, b) }
@@ -188,6 +190,11 @@ func (l *lowering) placement() []backend.NodePlacement {
 		list[i].Count++
 	}
 	return list
+}
+
+// onDevice is a copy of a weight, in any layout.
+type onDevice interface {
+	memory() *C.struct_ggml_backend_buffer
 }
 
 // weight is a weight's memory on the device.

@@ -19,8 +19,6 @@ func TestConformanceOnDevice(t *testing.T) {
 	if api == "" {
 		t.Skip("QTSACCEL_TEST_DEVICE names no API to run on")
 	}
-	// Otherwise Vulkan's products of f32 matrices take their factors as f16.
-	require.NoError(t, os.Setenv("GGML_VK_DISABLE_F16", "1"))
 	b, err := New(openLibrary(t), Options{Device: api})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, b.Close()) })

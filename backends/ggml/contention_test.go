@@ -68,7 +68,8 @@ func TestCrowdedRuns(t *testing.T) {
 	for range 2 * runtime.NumCPU() {
 		busy.Go(func() {
 			runtime.LockOSThread()
-			for !stop.Load() {
+			for i := 0; !stop.Load(); i++ {
+				_ = i * i
 			}
 		})
 	}

@@ -53,22 +53,22 @@ func Open(dirs []string) (*Library, error) {
 	var looked []string
 	for _, dir := range dirs {
 		path := filepath.Join(dir, libraryFile("base"))
-		real, err := filepath.EvalSymlinks(path)
+		target, err := filepath.EvalSymlinks(path)
 		if err == nil {
-			real, err = filepath.Abs(real)
+			target, err = filepath.Abs(target)
 		}
 		if err != nil {
 			looked = append(looked, path)
 			continue
 		}
 		if loaded == nil {
-			l, err := load(filepath.Dir(real))
+			l, err := load(filepath.Dir(target))
 			if err != nil {
 				return nil, err
 			}
 			loaded = l
 		}
-		if filepath.Dir(real) != loaded.Dir {
+		if filepath.Dir(target) != loaded.Dir {
 			return nil, status.Errorf(status.InvalidState, "ggml is already loaded from %s, so it cannot be loaded from %s",
 				loaded.Dir, dir)
 		}

@@ -1,6 +1,7 @@
 package ggml
 
 import (
+	"fmt"
 	"io"
 	"os"
 	"os/exec"
@@ -79,14 +80,14 @@ func TestOpenForeign(t *testing.T) {
 		require.NoError(t, err, string(out))
 		return string(out)
 	}
-	real := pluginDir(t)
+	ggml := pluginDir(t)
 
 	garbage := t.TempDir()
 	require.NoError(t, os.WriteFile(filepath.Join(garbage, libraryFile("base")), []byte("not a library"), 0o644))
 	require.Contains(t, open(garbage), "DEVICE_UNAVAILABLE: ggml cannot be loaded")
 
 	// A plugin is a library, but not the base library.
-	plugins, err := cpuPlugins(real)
+	plugins, err := cpuPlugins(ggml)
 	require.NoError(t, err)
 	foreign := t.TempDir()
 	copyFile(t, plugins[0], filepath.Join(foreign, libraryFile("base")))
@@ -94,7 +95,7 @@ func TestOpenForeign(t *testing.T) {
 	require.True(t, strings.HasPrefix(said, "VERSION_MISMATCH: ") || strings.HasPrefix(said, "DEVICE_UNAVAILABLE: "), said)
 
 	alone := t.TempDir()
-	copyFile(t, filepath.Join(real, libraryFile("base")), filepath.Join(alone, libraryFile("base")))
+	copyFile(t, filepath.Join(ggml, libraryFile("base")), filepath.Join(alone, libraryFile("base")))
 	require.Contains(t, open(alone), "DEVICE_UNAVAILABLE: there is no CPU plugin "+alone)
 }
 
@@ -143,7 +144,7 @@ func TestLogSink(t *testing.T) {
 		for *(*byte)(unsafe.Add(unsafe.Pointer(text), n)) != 0 {
 			n++
 		}
-		lines = append(lines, string(rune('0'+level))+" "+unsafe.String(text, n)+" "+string(rune('0'+user)))
+		lines = append(lines, fmt.Sprintf("%d %s %d", level, unsafe.String(text, n), user))
 	})
 	Log(3, "nobody listens")
 	SetLogSink(*(*unsafe.Pointer)(unsafe.Pointer(&sink)), 7)

@@ -65,12 +65,12 @@ func lowerConv2d(c *call) node {
 	windows := c.im2col(kernel, in, w, true) // [n, oh, ow, c * kh * kw]
 	size := out[2] * out[3]
 	windows = c.reshape(windows, x[0], size, k[1]*k[2]*k[3])
-	return c.convProduct(windows, c.reshape(kernel, k[0], k[1]*k[2]*k[3]), x[0], size, out)
+	return c.convProduct(windows, c.reshape(kernel, k[0], k[1]*k[2]*k[3]), x[0], out)
 }
 
 // convProduct multiplies windows [n, size, m] with a kernel [oc, m] to [n, oc,
 // size], adds the bias, and gives the result its shape.
-func (c *call) convProduct(windows, kernel node, n, size int64, out tensor.Shape) node {
+func (c *call) convProduct(windows, kernel node, n int64, out tensor.Shape) node {
 	if n == 1 {
 		// With the windows as the left factor the channels come out as rows.
 		return c.channelBias(c.mulMat(windows, kernel), out)

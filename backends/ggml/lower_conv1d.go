@@ -107,5 +107,5 @@ func (c *call) conv1dByColumns(along ops.Window) node {
 		return none
 	}
 	windows := c.im2col(kernel, in, w, false) // [n, out length, c * kernel]
-	return c.convProduct(windows, c.reshape(kernel, k[0], k[1]*k[2]), x[0], out[2], out)
+	return c.convProduct(windows, c.reshape(kernel, k[0], k[1]*k[2]), x[0], out)
 }

@@ -6,7 +6,11 @@ package ggml
 */
 import "C"
 
-import "qtsaccel/core/tensor"
+import (
+	"maps"
+
+	"qtsaccel/core/tensor"
+)
 
 // sameExtents says whether two shapes differ at most in leading ones: to ggml
 // they are the same.
@@ -50,7 +54,7 @@ func init() {
 		graph = *C.struct_shim_builder
 		ten   = *C.struct_ggml_tensor
 	)
-	for name, f := range map[string]func(c *call) []node{
+	maps.Copy(lowerings, map[string]func(c *call) []node{
 		"add": broadcast(true, (*lowering).add),
 		"sub": broadcast(false, (*lowering).sub),
 		"mul": broadcast(true, (*lowering).mul),
@@ -71,9 +75,7 @@ func init() {
 		"log":    elementwise(func(b graph, x ten) ten { return C.shim_log(b, x) }),
 		"sin":    elementwise(func(b graph, x ten) ten { return C.shim_sin(b, x) }),
 		"cos":    elementwise(func(b graph, x ten) ten { return C.shim_cos(b, x) }),
-	} {
-		lowerings[name] = f
-	}
+	})
 }
 
 func lowerGelu(c *call) node {

@@ -143,7 +143,7 @@ func (l *lowering) view(x node, offset int64, s tensor.Shape, strides []int64) n
 		case at >= 0:
 			nb[i] = C.size_t(strides[at])
 		case i == 0:
-			nb[i] = C.size_t(C.shim_type_size(x.t))
+			nb[i] = C.shim_type_size(x.t)
 		default:
 			nb[i] = nb[i-1] * C.size_t(ne[i-1])
 		}
@@ -174,9 +174,10 @@ func (l *lowering) lastAxis(x node, axis, rank int) node {
 	return l.transpose(x, axes...)
 }
 
-// mulMat gives x w^T over the last axes, [.., n_in] by [n_out, n_in] to [.., n_out].
+// mulMat gives x w^T over the last axes, [.., n_in] by [n_out, n_in] to [.., n_out],
+// summed in f32.
 func (l *lowering) mulMat(w, x node) node {
-	return node{C.shim_mul_mat(l.b, w.t, x.t, C.bool(w.is(tensor.F32)))}
+	return node{C.shim_mul_mat(l.b, w.t, x.t)}
 }
 
 func (l *lowering) rmsNorm(x node, eps float64) node {

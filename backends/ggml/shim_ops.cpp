@@ -66,12 +66,12 @@ shim_tensor shim_as_i32(shim_graph b, shim_tensor x) {
     });
 }
 
-shim_tensor shim_mul_mat(shim_graph b, shim_tensor w, shim_tensor x, bool exact) {
+shim_tensor shim_mul_mat(shim_graph b, shim_tensor w, shim_tensor x) {
     return b->node([&](ggml_context *c) {
         ggml_tensor *y = gg.mul_mat(c, w, x);
-        if (exact && gg_optional.prec_set_acc != nullptr) {
+        if (gg_optional.prec_set_acc != nullptr) {
             gg_optional.prec_set_acc(y, GGML_PREC_F32);
-        } else if (exact && gg_optional.mul_mat_set_prec != nullptr) {
+        } else if (gg_optional.mul_mat_set_prec != nullptr) {
             gg_optional.mul_mat_set_prec(y, GGML_PREC_F32);
         }
         return y;

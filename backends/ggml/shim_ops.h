@@ -45,8 +45,8 @@ shim_tensor shim_low_halves(shim_graph b, shim_tensor x);
 /* The bits of f32, or of part of it, as i32. */
 shim_tensor shim_as_i32(shim_graph b, shim_tensor x);
 
-/* exact: with f32 sums on every device. */
-shim_tensor shim_mul_mat(shim_graph b, shim_tensor w, shim_tensor x, bool exact);
+/* With f32 sums on every device. */
+shim_tensor shim_mul_mat(shim_graph b, shim_tensor w, shim_tensor x);
 shim_tensor shim_norm(shim_graph b, shim_tensor x, float eps);
 shim_tensor shim_rms_norm(shim_graph b, shim_tensor x, float eps);
 shim_tensor shim_group_norm(shim_graph b, shim_tensor x, int32_t groups, float eps);
