@@ -27,7 +27,7 @@ func newWindow(across, down ops.Window) (window, bool) {
 // ggml gathers all windows in memory first, and element by element. Shapes are
 // those of conv2d.
 func (c *call) convKernel(x, weight, out tensor.Shape, down, across ops.Window) node {
-	inputs := []node{c.reshape(c.in(0), x...), c.reshape(c.in(1), weight...)}
+	inputs := []node{c.reshape(c.in(0), x...), c.reshape(c.widened(1), weight...)}
 	if c.Has(2) {
 		inputs = append(inputs, c.dense(c.in(2)))
 	}
@@ -48,7 +48,7 @@ func limitConvLanes(lanes int) { C.shim_limit_conv_lanes(C.int32_t(lanes)) }
 func lowerConv2d(c *call) node {
 	x, k, out := c.In[0].Shape, c.In[1].Shape, c.Out[0].Shape
 	spans := ops.Windows(c.Call)
-	if c.backend.cpu && c.In[1].DType == tensor.F32 {
+	if c.backend.cpu {
 		return c.convKernel(x, k, out, spans[0], spans[1])
 	}
 	w, ok := newWindow(spans[1], spans[0])

@@ -15,7 +15,7 @@ import (
 // its channels side by side, too, and is ready for the next convolution.
 func lowerConv1d(c *call) node {
 	along := ops.Windows(c.Call)[0]
-	if c.backend.cpu && c.In[1].DType == tensor.F32 && (c.Int("groups") != 1 || along.Dilation != 1) {
+	if c.backend.cpu && (c.In[1].DType != tensor.F32 || c.Int("groups") != 1 || along.Dilation != 1) {
 		x, k, out := c.In[0].Shape, c.In[1].Shape, c.Out[0].Shape
 		still := ops.Window{Stride: 1, Dilation: 1}
 		y := c.convKernel(tensor.Shape{x[0], x[1], 1, x[2]}, tensor.Shape{k[0], k[1], 1, k[2]}, tensor.Shape{out[0], out[1], 1, out[2]}, still, along)

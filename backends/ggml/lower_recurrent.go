@@ -26,8 +26,9 @@ func lowerLSTMCell(c *call) []node {
 	return []node{part(0), part(1)}
 }
 
-// widened gives a 16-bit weight as f32: the CPU would round x and h to its dtype,
-// and the gates are squashed to numbers so small that this shows.
+// widened gives input i, a 16-bit weight, as f32. A product on the CPU would round
+// the other factor to the weight's dtype: an LSTM squashes its gates to numbers so
+// small that this shows. Our own kernels have no other dtype.
 func (c *call) widened(i int) node {
 	if d := c.In[i].DType; d.Float() && d != tensor.F32 {
 		return c.cast(c.in(i), tensor.F32)
