@@ -8,14 +8,21 @@
 #include "qtsaccel.h"
 
 typedef const char const_char;
+typedef const float const_float;
 typedef const int64_t const_int64_t;
 typedef const qtsa_attr const_attr;
 typedef const qtsa_backend_options const_backend_options;
+typedef const qtsa_conv2d_geometry const_conv2d_geometry;
+typedef const qtsa_conv2d_norm const_conv2d_norm;
 typedef const qtsa_input const_input;
+typedef const qtsa_job const_job;
+typedef const qtsa_matrix_desc const_matrix_desc;
+typedef const qtsa_operand const_operand;
 typedef const qtsa_output const_output;
 typedef const qtsa_plan_options const_plan_options;
 typedef const qtsa_run_options const_run_options;
 typedef const qtsa_tensor const_tensor;
+typedef const qtsa_threshold const_threshold;
 typedef const qtsa_weights_options const_weights_options;
 
 #endif

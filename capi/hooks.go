@@ -33,7 +33,7 @@ func qtsa_test_panic(how C.int32_t) C.qtsa_status {
 //export qtsa_test_objects
 func qtsa_test_objects() C.int64_t {
 	total := int64(0)
-	for _, k := range []handle.Kind{handle.Backend, handle.Weights, handle.Graph, handle.Session, handle.Plan} {
+	for _, k := range []handle.Kind{handle.Backend, handle.Weights, handle.Graph, handle.Session, handle.Plan, handle.Matrix} {
 		total += handles.Live(k)
 	}
 	return C.int64_t(total)

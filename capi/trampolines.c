@@ -460,3 +460,139 @@ qtsa_status qtsa_plan_placement_copy(qtsa_plan plan, int32_t format, char *buffe
         return capi_refuse_null("out_size");
     return go_qtsa_plan_placement_copy((uintptr_t)plan, format, buffer, capacity, out_size);
 }
+
+extern qtsa_status go_qtsa_matrix_desc_init(qtsa_matrix_desc *desc, size_t struct_size);
+
+qtsa_status qtsa_matrix_desc_init(qtsa_matrix_desc *desc, size_t struct_size) {
+    if (capi_forked)
+        return QTSA_ERR_FORKED;
+    return go_qtsa_matrix_desc_init(desc, struct_size);
+}
+
+extern qtsa_status go_qtsa_matrix_create(uintptr_t backend, const qtsa_matrix_desc *desc, uintptr_t *out_matrix);
+
+qtsa_status qtsa_matrix_create(qtsa_backend backend, const qtsa_matrix_desc *desc, qtsa_matrix *out_matrix) {
+    if (out_matrix)
+        memset(out_matrix, 0, sizeof *out_matrix);
+    if (capi_forked)
+        return QTSA_ERR_FORKED;
+    if (!out_matrix)
+        return capi_refuse_null("out_matrix");
+    uintptr_t made_matrix = 0;
+    qtsa_status status = go_qtsa_matrix_create((uintptr_t)backend, desc, &made_matrix);
+    if (status == QTSA_OK)
+        *out_matrix = (qtsa_matrix)made_matrix;
+    return status;
+}
+
+extern qtsa_status go_qtsa_matrix_free(uintptr_t matrix);
+
+qtsa_status qtsa_matrix_free(qtsa_matrix matrix) {
+    if (capi_forked)
+        return QTSA_ERR_FORKED;
+    return go_qtsa_matrix_free((uintptr_t)matrix);
+}
+
+extern qtsa_status go_qtsa_matrix_bytes(uintptr_t matrix, uint64_t *out_bytes);
+
+qtsa_status qtsa_matrix_bytes(qtsa_matrix matrix, uint64_t *out_bytes) {
+    if (out_bytes)
+        memset(out_bytes, 0, sizeof *out_bytes);
+    if (capi_forked)
+        return QTSA_ERR_FORKED;
+    if (!out_bytes)
+        return capi_refuse_null("out_bytes");
+    return go_qtsa_matrix_bytes((uintptr_t)matrix, out_bytes);
+}
+
+extern qtsa_status go_qtsa_matmul(uintptr_t backend, const float *x, int64_t t, int64_t n_in, const qtsa_job *jobs, size_t n_jobs, int32_t flags);
+
+qtsa_status qtsa_matmul(qtsa_backend backend, const float *x, int64_t t, int64_t n_in, const qtsa_job *jobs, size_t n_jobs, int32_t flags) {
+    if (capi_forked)
+        return QTSA_ERR_FORKED;
+    return go_qtsa_matmul((uintptr_t)backend, x, t, n_in, jobs, n_jobs, flags);
+}
+
+extern qtsa_status go_qtsa_conv2d(uintptr_t backend, const float *x, const qtsa_conv2d_geometry *geometry, const qtsa_conv2d_norm *norm, const qtsa_job *job, int32_t flags);
+
+qtsa_status qtsa_conv2d(qtsa_backend backend, const float *x, const qtsa_conv2d_geometry *geometry, const qtsa_conv2d_norm *norm, const qtsa_job *job, int32_t flags) {
+    if (capi_forked)
+        return QTSA_ERR_FORKED;
+    return go_qtsa_conv2d((uintptr_t)backend, x, geometry, norm, job, flags);
+}
+
+extern qtsa_status go_qtsa_attention(uintptr_t backend, const float *q, const float *k, const float *v, int64_t tq, int64_t tk, int64_t heads, int64_t kv_heads, int64_t head_dim, int32_t causal, int64_t window, double scale, float *out, int32_t flags);
+
+qtsa_status qtsa_attention(qtsa_backend backend, const float *q, const float *k, const float *v, int64_t tq, int64_t tk, int64_t heads, int64_t kv_heads, int64_t head_dim, int32_t causal, int64_t window, double scale, float *out, int32_t flags) {
+    if (capi_forked)
+        return QTSA_ERR_FORKED;
+    return go_qtsa_attention((uintptr_t)backend, q, k, v, tq, tk, heads, kv_heads, head_dim, causal, window, scale, out, flags);
+}
+
+extern qtsa_status go_qtsa_op_run(uintptr_t backend, const char *op, const qtsa_operand *inputs, size_t n_inputs, const qtsa_attr *attrs, size_t n_attrs, const qtsa_operand *outputs, size_t n_outputs, int32_t flags);
+
+qtsa_status qtsa_op_run(qtsa_backend backend, const char *op, const qtsa_operand *inputs, size_t n_inputs, const qtsa_attr *attrs, size_t n_attrs, const qtsa_operand *outputs, size_t n_outputs, int32_t flags) {
+    if (capi_forked)
+        return QTSA_ERR_FORKED;
+    return go_qtsa_op_run((uintptr_t)backend, op, inputs, n_inputs, attrs, n_attrs, outputs, n_outputs, flags);
+}
+
+extern qtsa_status go_qtsa_backend_wants(uintptr_t backend, const char *op, const int64_t *shape, size_t n_shape, int32_t *out_wants);
+
+qtsa_status qtsa_backend_wants(qtsa_backend backend, const char *op, const int64_t *shape, size_t n_shape, int32_t *out_wants) {
+    if (out_wants)
+        memset(out_wants, 0, sizeof *out_wants);
+    if (capi_forked)
+        return QTSA_ERR_FORKED;
+    if (!out_wants)
+        return capi_refuse_null("out_wants");
+    return go_qtsa_backend_wants((uintptr_t)backend, op, shape, n_shape, out_wants);
+}
+
+extern qtsa_status go_qtsa_backend_threshold_get(uintptr_t backend, const char *op, qtsa_threshold *out_threshold);
+
+qtsa_status qtsa_backend_threshold_get(qtsa_backend backend, const char *op, qtsa_threshold *out_threshold) {
+    if (out_threshold)
+        memset(out_threshold, 0, sizeof *out_threshold);
+    if (capi_forked)
+        return QTSA_ERR_FORKED;
+    if (!out_threshold)
+        return capi_refuse_null("out_threshold");
+    return go_qtsa_backend_threshold_get((uintptr_t)backend, op, out_threshold);
+}
+
+extern qtsa_status go_qtsa_backend_threshold_set(uintptr_t backend, const char *op, const qtsa_threshold *threshold);
+
+qtsa_status qtsa_backend_threshold_set(qtsa_backend backend, const char *op, const qtsa_threshold *threshold) {
+    if (capi_forked)
+        return QTSA_ERR_FORKED;
+    return go_qtsa_backend_threshold_set((uintptr_t)backend, op, threshold);
+}
+
+extern qtsa_status go_qtsa_backend_calibrate(uintptr_t backend, int32_t how);
+
+qtsa_status qtsa_backend_calibrate(qtsa_backend backend, int32_t how) {
+    if (capi_forked)
+        return QTSA_ERR_FORKED;
+    return go_qtsa_backend_calibrate((uintptr_t)backend, how);
+}
+
+extern qtsa_status go_qtsa_backend_stats_copy(uintptr_t backend, int32_t format, char *buffer, size_t capacity, size_t *out_size);
+
+qtsa_status qtsa_backend_stats_copy(qtsa_backend backend, int32_t format, char *buffer, size_t capacity, size_t *out_size) {
+    if (out_size)
+        memset(out_size, 0, sizeof *out_size);
+    if (capi_forked)
+        return QTSA_ERR_FORKED;
+    if (!out_size)
+        return capi_refuse_null("out_size");
+    return go_qtsa_backend_stats_copy((uintptr_t)backend, format, buffer, capacity, out_size);
+}
+
+extern qtsa_status go_qtsa_backend_stats_reset(uintptr_t backend);
+
+qtsa_status qtsa_backend_stats_reset(qtsa_backend backend) {
+    if (capi_forked)
+        return QTSA_ERR_FORKED;
+    return go_qtsa_backend_stats_reset((uintptr_t)backend);
+}

@@ -576,6 +576,232 @@ QTSA_API qtsa_status qtsa_plan_run(qtsa_plan plan, const qtsa_input *inputs, siz
 QTSA_API qtsa_status qtsa_plan_placement_copy(qtsa_plan plan, int32_t format, char *buffer, size_t capacity,
                                               size_t *out_size);
 
+/* ---------------------------------------------------- Operator-level calls -- */
+
+/*
+ * For hosts that keep a graph of their own and want single operators run on a
+ * device: "run this if it is worth it, else tell me". Inputs and outputs are host
+ * memory, f32 and row-major, of any alignment; weights are matrices on the backend.
+ *
+ * A call uploads its inputs, computes, and downloads its outputs before it returns.
+ * What it needs is built at the first call of a shape and kept, up to a bound, so
+ * that the second builds and allocates nothing. Calls on one backend from several
+ * threads run side by side, up to four; more wait for their turn.
+ *
+ * NaN and infinity pass through as IEEE 754 says. An output must not overlap an
+ * input or another output: INVALID_ARGUMENT. After a failure outputs are undefined,
+ * except where the call was refused or declined: then nothing was touched.
+ *
+ * A call runs whenever the device can. UNSUPPORTED: it cannot; DEVICE_LOST,
+ * OUT_OF_MEMORY: as for plans. What may be done instead is said by flags:
+ */
+enum {
+    /* Decline what qtsa_backend_wants() advises against: NOT_WORTHWHILE, which
+     * changes no outputs and no message. */
+    QTSA_ONLY_IF_WORTHWHILE = 1,
+    /* Compute on the CPU beside the device, or on a CPU by the reference, what was
+     * declined or is unsupported. */
+    QTSA_ON_CPU_IF_DECLINED = 2
+};
+
+/*
+ * A weight of operator-level calls on one backend: a matrix [n_out, n_in], a
+ * convolution's kernel [n_out, k, k, c_in], or another operator's weight. It goes to
+ * the device at its first use; a CPU computes with the host's copy. It keeps its
+ * backend alive.
+ */
+typedef struct qtsa_matrix_s *qtsa_matrix;
+
+/* What a matrix is made of: data, or a tensor of weights. */
+typedef struct qtsa_matrix_desc {
+    size_t struct_size;
+    /* From memory: f32, f16, bf16 or a quantised type, rank 1 to QTSA_MAX_RANK, and
+     * the data, which is copied; bytes must be its size. */
+    qtsa_dtype dtype;
+    int32_t rank;
+    int64_t shape[QTSA_MAX_RANK];
+    const void *data;
+    size_t bytes;
+    /* Or from weights, without a copy: the tensor's name; what is above is zero. */
+    qtsa_weights weights;
+    const char *name;
+} qtsa_matrix_desc;
+
+/* Sets all fields to zero but struct_size, which is sizeof *desc. Since 0.1. */
+QTSA_API qtsa_status qtsa_matrix_desc_init(qtsa_matrix_desc *desc, size_t struct_size);
+
+/*
+ * Makes a matrix on a backend. INVALID_ARGUMENT: desc null, both data and weights or
+ * neither, an integer type, a shape as in qtsa_tensor_bytes(); SHAPE_MISMATCH: bytes
+ * is not the size; NOT_FOUND: no tensor of that name; INVALID_STATE: the tensor has
+ * no data yet; OUT_OF_MEMORY. Since 0.1.
+ */
+QTSA_API qtsa_status qtsa_matrix_create(qtsa_backend backend, const qtsa_matrix_desc *desc, qtsa_matrix *out_matrix);
+
+/* Gives the handle back; calls under way end first. Since 0.1. */
+QTSA_API qtsa_status qtsa_matrix_free(qtsa_matrix matrix);
+
+/* The bytes that a matrix takes on its device. Since 0.1. */
+QTSA_API qtsa_status qtsa_matrix_bytes(qtsa_matrix matrix, uint64_t *out_bytes);
+
+/* What is applied to a job's result. */
+enum {
+    QTSA_ACTIVATION_NONE = 0,
+    QTSA_ACTIVATION_RELU = 1,
+    QTSA_ACTIVATION_SILU = 2,
+    QTSA_ACTIVATION_GELU = 3,      /* with the error function */
+    QTSA_ACTIVATION_GELU_TANH = 4, /* its approximation with tanh */
+    QTSA_ACTIVATION_SIGMOID = 5,
+    QTSA_ACTIVATION_TANH = 6
+};
+
+/* One product: y = activation(x weight^T + bias). */
+typedef struct qtsa_job {
+    qtsa_matrix weight; /* [n_out, n_in] */
+    const float *bias;  /* [n_out], or null */
+    float *y;           /* [rows of x, n_out] */
+    int64_t n_out;      /* the weight's, as a check of y */
+    int32_t activation; /* QTSA_ACTIVATION_* */
+    int32_t reserved;   /* 0 */
+} qtsa_job;
+
+/*
+ * Multiplies x [t, n_in] with the weight of each of n_jobs jobs, in one submission
+ * that uploads x once. flags: QTSA_ONLY_IF_WORTHWHILE and QTSA_ON_CPU_IF_DECLINED, or
+ * 0. t = 0 succeeds and does nothing. INVALID_ARGUMENT: null pointers, negative t,
+ * n_in below 1, no jobs, a weight of another backend, an unknown activation or flag,
+ * overlap; INVALID_HANDLE: a weight that is null or freed; SHAPE_MISMATCH: a weight
+ * whose rows are not n_in or whose n_out is not the job's. The message names the job,
+ * from 0. Since 0.1.
+ */
+QTSA_API qtsa_status qtsa_matmul(qtsa_backend backend, const float *x, int64_t t, int64_t n_in, const qtsa_job *jobs,
+                                 size_t n_jobs, int32_t flags);
+
+/* A convolution of an image with its channels last. */
+typedef struct qtsa_conv2d_geometry {
+    int64_t h; /* the input is [h*w, c_in] */
+    int64_t w;
+    int64_t c_in;
+    int64_t k; /* the kernel is k by k; floor(k/2) zeros are put on each side */
+    int64_t stride;
+    int64_t oh; /* floor((h + 2*floor(k/2) - k) / stride) + 1, as a check of y; */
+    int64_t ow; /* likewise of w */
+} qtsa_conv2d_geometry;
+
+/* Kinds of norms. */
+enum {
+    QTSA_NORM_NONE = 0,
+    QTSA_NORM_GROUP = 1, /* mean and variance over a group's channels of all pixels */
+    QTSA_NORM_LAYER = 2  /* over the channels of each pixel */
+};
+
+/* What is done to an input as it is loaded. */
+typedef struct qtsa_conv2d_norm {
+    int32_t kind;       /* QTSA_NORM_* */
+    int32_t silu;       /* not 0: x * sigmoid(x) afterwards */
+    int64_t groups;     /* of QTSA_NORM_GROUP: divides c_in */
+    double eps;         /* added to the variance */
+    const float *gamma; /* [c_in], or null: 1 */
+    const float *beta;  /* [c_in], or null: 0 */
+} qtsa_conv2d_norm;
+
+/*
+ * Convolves x [h*w, c_in] to the job's y [oh*ow, n_out], with a weight [n_out, k, k,
+ * c_in] or the same numbers as [n_out, k*k*c_in]. With norm, x is first normalised,
+ * (x - mean) / sqrt(variance + eps) * gamma + beta, and only then padded: beyond the
+ * border is 0. norm may be null. The windows are gathered on the device, in tiles:
+ * beyond x, weight and y it needs at most twice y or 64 MiB of memory, whichever is
+ * more. Errors as in qtsa_matmul(), and SHAPE_MISMATCH: groups that do not divide
+ * c_in, an oh or ow that is not as above, a weight of another shape. Since 0.1.
+ */
+QTSA_API qtsa_status qtsa_conv2d(qtsa_backend backend, const float *x, const qtsa_conv2d_geometry *geometry,
+                                 const qtsa_conv2d_norm *norm, const qtsa_job *job, int32_t flags);
+
+/*
+ * softmax(scale q k^T) v for each head: q and out are [tq, heads*head_dim], k and v
+ * [tk, kv_heads*head_dim]; head i reads head i / (heads / kv_heads) of k and v. causal
+ * not 0: query j sees the keys up to tk - tq + j, with a window that is not 0 the last
+ * window of these. scale 0 means 1/sqrt(head_dim). tq = 0 succeeds and does nothing.
+ * INVALID_ARGUMENT: null pointers, sizes below 1, a window without causal, overlap;
+ * SHAPE_MISMATCH: heads no multiple of kv_heads, causal with tq > tk. Since 0.1.
+ */
+QTSA_API qtsa_status qtsa_attention(qtsa_backend backend, const float *q, const float *k, const float *v, int64_t tq,
+                                    int64_t tk, int64_t heads, int64_t kv_heads, int64_t head_dim, int32_t causal,
+                                    int64_t window, double scale, float *out, int32_t flags);
+
+/* An input or output of qtsa_op_run(); all zero: an optional input left out. */
+typedef struct qtsa_operand {
+    qtsa_dtype dtype;
+    int32_t rank;
+    int64_t shape[QTSA_MAX_RANK];
+    void *data;         /* of this type and shape; an input's is only read */
+    qtsa_matrix matrix; /* an input in the place of data, with the type and shape that it has */
+} qtsa_operand;
+
+/*
+ * Runs any other operator of the table (docs/operators.md) that does not work on
+ * state. outputs have the type and shape that the operator gives, or SHAPE_MISMATCH.
+ * Errors as in qtsa_graph_op() and qtsa_matmul(); indices are checked as in
+ * qtsa_plan_run(). Since 0.1.
+ */
+QTSA_API qtsa_status qtsa_op_run(qtsa_backend backend, const char *op, const qtsa_operand *inputs, size_t n_inputs,
+                                 const qtsa_attr *attrs, size_t n_attrs, const qtsa_operand *outputs,
+                                 size_t n_outputs, int32_t flags);
+
+/*
+ * Whether the device should run a call, transfers included: out_wants is 1 or 0;
+ * always 1 on a CPU. shape is, for "matmul" t, n_in and the jobs' n_out together; for
+ * "conv2d" h, w, c_in, k, stride and n_out; for "attention" tq, tk, heads, kv_heads
+ * and head_dim; for another operator that of its largest input or output. The answer
+ * is measured: see qtsa_backend_calibrate(). NOT_FOUND: no such operator. Since 0.1.
+ */
+QTSA_API qtsa_status qtsa_backend_wants(qtsa_backend backend, const char *op, const int64_t *shape, size_t n_shape,
+                                        int32_t *out_wants);
+
+/*
+ * From when on a call is worth the device's while: when its operations (a
+ * multiplication and an addition are two) are at least min_flops + flops_per_byte *
+ * the bytes that it moves up and down.
+ */
+typedef struct qtsa_threshold {
+    double min_flops;
+    double flops_per_byte;
+} qtsa_threshold;
+
+/*
+ * The threshold for an operator, and setting it: it is that of a class of operators,
+ * those alike to "matmul", to "conv2d", to "attention", and all "other".
+ * INVALID_ARGUMENT: a number below 0 or NaN; NOT_FOUND. Since 0.1.
+ */
+QTSA_API qtsa_status qtsa_backend_threshold_get(qtsa_backend backend, const char *op, qtsa_threshold *out_threshold);
+QTSA_API qtsa_status qtsa_backend_threshold_set(qtsa_backend backend, const char *op, const qtsa_threshold *threshold);
+
+/* Where thresholds come from. */
+enum {
+    QTSA_CALIBRATE_AUTO = 0,  /* measured once for a device and version, then remembered in the user's cache */
+    QTSA_CALIBRATE_FORCE = 1, /* measured now */
+    QTSA_CALIBRATE_OFF = 2    /* built in */
+};
+
+/*
+ * Makes the thresholds anew, which takes under a second where they are measured.
+ * Without it, that happens when they are needed first, as the environment variable
+ * QTSACCEL_CALIBRATE says: auto, force or off. Since 0.1.
+ */
+QTSA_API qtsa_status qtsa_backend_calibrate(qtsa_backend backend, int32_t how);
+
+/*
+ * What the operator-level calls on a backend did since it was made or the last reset:
+ * for each operator the calls, those declined, total and median time, bytes up and
+ * down, GFLOP/s; programs built and dropped; the thresholds, if any were needed. A
+ * _copy function. Since 0.1.
+ */
+QTSA_API qtsa_status qtsa_backend_stats_copy(qtsa_backend backend, int32_t format, char *buffer, size_t capacity,
+                                             size_t *out_size);
+
+/* Begins to count anew. Since 0.1. */
+QTSA_API qtsa_status qtsa_backend_stats_reset(qtsa_backend backend);
+
 #ifdef __cplusplus
 }
 #endif

@@ -32,9 +32,10 @@ const (
 	Graph
 	Session
 	Plan
+	Matrix
 )
 
-const kinds = int(Plan) + 1
+const kinds = int(Matrix) + 1
 
 // String gives the name of the handle's type in the header.
 func (k Kind) String() string {
@@ -49,6 +50,8 @@ func (k Kind) String() string {
 		return "qtsa_session"
 	case Plan:
 		return "qtsa_plan"
+	case Matrix:
+		return "qtsa_matrix"
 	}
 	return fmt.Sprintf("handle of kind %d", uint8(k))
 }

@@ -3,10 +3,12 @@
 package session
 
 import (
+	"slices"
 	"sync/atomic"
 
 	"qtsaccel/core/backend"
 	"qtsaccel/core/choice"
+	"qtsaccel/core/oplevel"
 	"qtsaccel/core/status"
 )
 
@@ -14,6 +16,7 @@ import (
 type Backend struct {
 	impl   backend.Backend
 	report *choice.Report
+	calls  *oplevel.Calls
 	refs   atomic.Int64
 }
 
@@ -24,9 +27,35 @@ func OpenBackend(r choice.Request, getenv func(string) string, providers map[str
 		return nil, err
 	}
 	b := &Backend{impl: impl, report: report}
+	b.calls = oplevel.New(impl, oplevel.Around{Owner: b, Beside: beside(impl.Info().Name, r, getenv, providers), Getenv: getenv})
 	b.refs.Store(1)
 	return b, nil
 }
+
+// beside opens what may run the operator-level calls that a backend declines: of a
+// device the CPU and the reference, of the CPU the reference, of that nothing.
+func beside(name string, r choice.Request, getenv func(string) string, providers map[string]choice.Provider) []oplevel.Opener {
+	names := []string{"cpu", "reference"}
+	if i := slices.Index(names, name); i >= 0 {
+		names = names[i+1:]
+	}
+	var open []oplevel.Opener
+	for _, n := range names {
+		if p, ok := providers[n]; ok {
+			open = append(open, func() (backend.Backend, error) {
+				r, err := choice.WithEnvironment(r, getenv)
+				if err != nil {
+					return nil, err
+				}
+				return p.Open(r, choice.Device{})
+			})
+		}
+	}
+	return open
+}
+
+// Calls are the operator-level calls on the backend.
+func (b *Backend) Calls() *oplevel.Calls { return b.calls }
 
 // Retain adds a reference.
 func (b *Backend) Retain() { b.refs.Add(1) }
@@ -34,6 +63,7 @@ func (b *Backend) Retain() { b.refs.Add(1) }
 // Release gives one back.
 func (b *Backend) Release() {
 	if b.refs.Add(-1) == 0 {
+		b.calls.Close()
 		// Nobody is left whom an error could reach.
 		_ = b.impl.Close()
 	}

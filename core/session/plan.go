@@ -3,12 +3,10 @@ package session
 import (
 	"math"
 	"sync/atomic"
-	"unsafe"
 
 	"qtsaccel/core/backend"
 	"qtsaccel/core/graph"
 	"qtsaccel/core/status"
-	"qtsaccel/core/tensor"
 )
 
 // Plan is a graph made ready on a session. Everything in it is used by whoever
@@ -161,10 +159,9 @@ type instance struct {
 
 // port is an input or output as a run checks it.
 type port struct {
-	name  string
-	dtype tensor.DType
-	bytes uintptr
-	below int64
+	name   string
+	tensor graph.ProgramTensor
+	bytes  uintptr
 }
 
 // instance finds or builds the instance for values of the dynamic dimensions.
@@ -202,7 +199,7 @@ func (p *Plan) build(dims []int64) (*instance, error) {
 	i := &instance{dims: append([]int64(nil), dims...), exec: exec}
 	for n, t := range program.Inputs {
 		i.in = append(i.in, newPort(program.Tensors[t].Name, &program.Tensors[t]))
-		if i.in[n].below > 0 {
+		if i.in[n].tensor.Below > 0 {
 			i.indices = append(i.indices, n)
 		}
 	}
@@ -223,7 +220,7 @@ func (p *Plan) build(dims []int64) (*instance, error) {
 }
 
 func newPort(name string, t *graph.ProgramTensor) port {
-	return port{name: name, dtype: t.Type.DType, bytes: uintptr(t.Type.Bytes()), below: t.Below}
+	return port{name: name, tensor: *t, bytes: uintptr(t.Type.Bytes())}
 }
 
 func sameDims(a, b []int64) bool {
@@ -267,26 +264,8 @@ func (i *instance) check(in, out []backend.Buffer) error {
 		if in[n].Data == nil {
 			continue
 		}
-		if err := i.in[n].checkIndices(in[n].Data); err != nil {
+		if err := i.in[n].tensor.CheckIndices(in[n].Data); err != nil {
 			return err
-		}
-	}
-	return nil
-}
-
-// checkIndices keeps values that ggml would abort on away from it. Host memory
-// need not be aligned.
-func (p *port) checkIndices(data unsafe.Pointer) error {
-	_, size := p.dtype.Block()
-	for n := uintptr(0); n < p.bytes/uintptr(size); n++ {
-		var v int64
-		if p.dtype == tensor.I64 {
-			v = *(*int64)(unsafe.Add(data, 8*n))
-		} else {
-			v = int64(*(*int32)(unsafe.Add(data, 4*n)))
-		}
-		if v < 0 || v >= p.below {
-			return status.Errorf(status.InvalidArgument, "input %q: element %d is %d, want 0 to %d", p.name, n, v, p.below-1)
 		}
 	}
 	return nil

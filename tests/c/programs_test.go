@@ -75,7 +75,7 @@ func compile(t *testing.T, name string, l *library) string {
 		folder := l.in(t)
 		args = append(args, "-L"+folder, "-lqtsaccel", "-Wl,-rpath,"+folder)
 	}
-	gcc(t, append(args, "-ldl", "-lpthread")...)
+	gcc(t, append(args, "-ldl", "-lpthread", "-lm")...)
 	return program
 }
 

@@ -12,6 +12,7 @@ from ctypes import (
     Structure,
     c_char_p,
     c_double,
+    c_float,
     c_int32,
     c_int64,
     c_size_t,
@@ -36,6 +37,21 @@ ATTR_FLOAT = 2
 ATTR_STRING = 3
 ATTR_INTS = 4
 ATTR_FLOATS = 5
+ONLY_IF_WORTHWHILE = 1
+ON_CPU_IF_DECLINED = 2
+ACTIVATION_NONE = 0
+ACTIVATION_RELU = 1
+ACTIVATION_SILU = 2
+ACTIVATION_GELU = 3
+ACTIVATION_GELU_TANH = 4
+ACTIVATION_SIGMOID = 5
+ACTIVATION_TANH = 6
+NORM_NONE = 0
+NORM_GROUP = 1
+NORM_LAYER = 2
+CALIBRATE_AUTO = 0
+CALIBRATE_FORCE = 1
+CALIBRATE_OFF = 2
 
 
 class Status(enum.IntEnum):
@@ -169,6 +185,70 @@ class RunOptions(Structure):
     ]
 
 
+class MatrixDesc(Structure):
+    _fields_: ClassVar[list[Any]] = [
+        ("struct_size", c_size_t),
+        ("dtype", c_int32),
+        ("rank", c_int32),
+        ("shape", c_int64 * 4),
+        ("data", c_void_p),
+        ("bytes", c_size_t),
+        ("weights", c_void_p),
+        ("name", c_char_p),
+    ]
+
+
+class Job(Structure):
+    _fields_: ClassVar[list[Any]] = [
+        ("weight", c_void_p),
+        ("bias", POINTER(c_float)),
+        ("y", POINTER(c_float)),
+        ("n_out", c_int64),
+        ("activation", c_int32),
+        ("reserved", c_int32),
+    ]
+
+
+class Conv2dGeometry(Structure):
+    _fields_: ClassVar[list[Any]] = [
+        ("h", c_int64),
+        ("w", c_int64),
+        ("c_in", c_int64),
+        ("k", c_int64),
+        ("stride", c_int64),
+        ("oh", c_int64),
+        ("ow", c_int64),
+    ]
+
+
+class Conv2dNorm(Structure):
+    _fields_: ClassVar[list[Any]] = [
+        ("kind", c_int32),
+        ("silu", c_int32),
+        ("groups", c_int64),
+        ("eps", c_double),
+        ("gamma", POINTER(c_float)),
+        ("beta", POINTER(c_float)),
+    ]
+
+
+class Operand(Structure):
+    _fields_: ClassVar[list[Any]] = [
+        ("dtype", c_int32),
+        ("rank", c_int32),
+        ("shape", c_int64 * 4),
+        ("data", c_void_p),
+        ("matrix", c_void_p),
+    ]
+
+
+class Threshold(Structure):
+    _fields_: ClassVar[list[Any]] = [
+        ("min_flops", c_double),
+        ("flops_per_byte", c_double),
+    ]
+
+
 class Api:
     """The functions of a library that is loaded; a missing one is an AttributeError."""
 
@@ -224,3 +304,17 @@ class Api:
         self.run_options_init = function("qtsa_run_options_init", c_int32, POINTER(RunOptions), c_size_t)
         self.plan_run = function("qtsa_plan_run", c_int32, c_void_p, POINTER(Input), c_size_t, POINTER(Output), c_size_t, POINTER(RunOptions))
         self.plan_placement_copy = function("qtsa_plan_placement_copy", c_int32, c_void_p, c_int32, c_char_p, c_size_t, POINTER(c_size_t))
+        self.matrix_desc_init = function("qtsa_matrix_desc_init", c_int32, POINTER(MatrixDesc), c_size_t)
+        self.matrix_create = function("qtsa_matrix_create", c_int32, c_void_p, POINTER(MatrixDesc), POINTER(c_void_p))
+        self.matrix_free = function("qtsa_matrix_free", c_int32, c_void_p)
+        self.matrix_bytes = function("qtsa_matrix_bytes", c_int32, c_void_p, POINTER(c_uint64))
+        self.matmul = function("qtsa_matmul", c_int32, c_void_p, POINTER(c_float), c_int64, c_int64, POINTER(Job), c_size_t, c_int32)
+        self.conv2d = function("qtsa_conv2d", c_int32, c_void_p, POINTER(c_float), POINTER(Conv2dGeometry), POINTER(Conv2dNorm), POINTER(Job), c_int32)
+        self.attention = function("qtsa_attention", c_int32, c_void_p, POINTER(c_float), POINTER(c_float), POINTER(c_float), c_int64, c_int64, c_int64, c_int64, c_int64, c_int32, c_int64, c_double, POINTER(c_float), c_int32)
+        self.op_run = function("qtsa_op_run", c_int32, c_void_p, c_char_p, POINTER(Operand), c_size_t, POINTER(Attr), c_size_t, POINTER(Operand), c_size_t, c_int32)
+        self.backend_wants = function("qtsa_backend_wants", c_int32, c_void_p, c_char_p, POINTER(c_int64), c_size_t, POINTER(c_int32))
+        self.backend_threshold_get = function("qtsa_backend_threshold_get", c_int32, c_void_p, c_char_p, POINTER(Threshold))
+        self.backend_threshold_set = function("qtsa_backend_threshold_set", c_int32, c_void_p, c_char_p, POINTER(Threshold))
+        self.backend_calibrate = function("qtsa_backend_calibrate", c_int32, c_void_p, c_int32)
+        self.backend_stats_copy = function("qtsa_backend_stats_copy", c_int32, c_void_p, c_int32, c_char_p, c_size_t, POINTER(c_size_t))
+        self.backend_stats_reset = function("qtsa_backend_stats_reset", c_int32, c_void_p)

@@ -18,6 +18,44 @@ static model m;
 
 #define FORKED(call) REFUSED(QTSA_ERR_FORKED, call, "fork()")
 
+static void operator_level_calls(void) {
+    const int64_t sizes[] = {1, 2, 3};
+    char text[64];
+    float y[2][3];
+    size_t n = 7;
+    int32_t wants = 7;
+    uint64_t bytes = 7;
+    qtsa_matrix_desc desc;
+    qtsa_matrix matrix = (qtsa_matrix)m.backend;
+    qtsa_conv2d_geometry geometry;
+    qtsa_job job;
+    qtsa_operand operand;
+    qtsa_threshold threshold;
+    memset(&geometry, 0, sizeof geometry);
+    memset(&job, 0, sizeof job);
+    memset(&operand, 0, sizeof operand);
+    memset(&threshold, 1, sizeof threshold);
+    FORKED(qtsa_matrix_desc_init(&desc, sizeof desc));
+    FORKED(qtsa_matrix_create(m.backend, NULL, &matrix));
+    CHECK(matrix == NULL);
+    FORKED(qtsa_matrix_free(NULL));
+    FORKED(qtsa_matrix_bytes(NULL, &bytes));
+    CHECK(bytes == 0);
+    FORKED(qtsa_matmul(m.backend, &y[0][0], 1, 3, &job, 1, 0));
+    FORKED(qtsa_conv2d(m.backend, &y[0][0], &geometry, NULL, &job, 0));
+    FORKED(qtsa_attention(m.backend, y[0], y[0], y[0], 1, 1, 1, 1, 1, 0, 0, 0, y[1], 0));
+    FORKED(qtsa_op_run(m.backend, "relu", &operand, 1, NULL, 0, &operand, 1, 0));
+    FORKED(qtsa_backend_wants(m.backend, "matmul", sizes, 3, &wants));
+    CHECK(wants == 0);
+    FORKED(qtsa_backend_threshold_get(m.backend, "matmul", &threshold));
+    CHECK(threshold.min_flops == 0);
+    FORKED(qtsa_backend_threshold_set(m.backend, "matmul", &threshold));
+    FORKED(qtsa_backend_calibrate(m.backend, QTSA_CALIBRATE_OFF));
+    FORKED(qtsa_backend_stats_copy(m.backend, QTSA_FORMAT_TEXT, text, sizeof text, &n));
+    CHECK(n == 0);
+    FORKED(qtsa_backend_stats_reset(m.backend));
+}
+
 static void every_function(void) {
     const int64_t shape[] = {2, 4};
     char text[64];
@@ -89,6 +127,7 @@ static void every_function(void) {
     FORKED(qtsa_run_options_init(&run_options, sizeof run_options));
     FORKED(qtsa_plan_run(m.plan, NULL, 0, NULL, 0, NULL));
     FORKED(qtsa_plan_placement_copy(m.plan, QTSA_FORMAT_TEXT, text, sizeof text, &n));
+    operator_level_calls();
     FORKED(qtsa_backend_create(NULL, NULL));
     FORKED(qtsa_plan_free(NULL));
 

@@ -1,0 +1,99 @@
+package main
+
+// #include "const_types.h"
+import "C"
+
+import (
+	"unsafe"
+
+	"qtsaccel/core/handle"
+	"qtsaccel/core/oplevel"
+	"qtsaccel/core/session"
+	"qtsaccel/core/status"
+	"qtsaccel/core/weights"
+)
+
+var matrices = handle.NewSpace[*oplevel.Matrix](handles, handle.Matrix)
+
+// matrixDesc is qtsa_matrix_desc with its handle as the number that it is.
+type matrixDesc struct {
+	structSize C.size_t
+	dtype      C.qtsa_dtype
+	rank       C.int32_t
+	shape      [C.QTSA_MAX_RANK]C.int64_t
+	data       unsafe.Pointer
+	bytes      C.size_t
+	weights    C.uintptr_t
+	name       *C.const_char
+}
+
+var _ = [1]struct{}{}[(unsafe.Sizeof(C.qtsa_matrix_desc{})^unsafe.Sizeof(matrixDesc{}))|
+	(unsafe.Offsetof(C.qtsa_matrix_desc{}.data)^unsafe.Offsetof(matrixDesc{}.data))|
+	(unsafe.Offsetof(C.qtsa_matrix_desc{}.weights)^unsafe.Offsetof(matrixDesc{}.weights))|
+	(unsafe.Offsetof(C.qtsa_matrix_desc{}.name)^unsafe.Offsetof(matrixDesc{}.name))]
+
+// The size of qtsa_matrix_desc in version 0.1.
+const firstMatrixDesc = 80
+
+//export go_qtsa_matrix_desc_init
+func go_qtsa_matrix_desc_init(desc *C.qtsa_matrix_desc, structSize C.size_t) C.qtsa_status {
+	return initOptions((*matrixDesc)(unsafe.Pointer(desc)), structSize, firstMatrixDesc)
+}
+
+//export go_qtsa_matrix_create
+func go_qtsa_matrix_create(backend C.uintptr_t, desc *C.const_matrix_desc, outMatrix *C.uintptr_t) C.qtsa_status {
+	return with(backends, backend, func(b *session.Backend) error {
+		if desc == nil {
+			return status.Errorf(status.InvalidArgument, "desc is null")
+		}
+		d, err := readOptions((*matrixDesc)(unsafe.Pointer(desc)), firstMatrixDesc)
+		if err != nil {
+			return err
+		}
+		m, err := makeMatrix(b.Calls(), &d)
+		if err != nil {
+			return status.Wrapf(err, "matrix")
+		}
+		return give(matrices, m, outMatrix)
+	})
+}
+
+func makeMatrix(c *oplevel.Calls, d *matrixDesc) (m *oplevel.Matrix, err error) {
+	if d.weights == 0 && d.name == nil {
+		t, err := tensorType(d.dtype, (*C.const_int64_t)(unsafe.Pointer(&d.shape)), d.rank)
+		if err != nil {
+			return nil, err
+		}
+		data, err := bytes(d.data, d.bytes, "data")
+		if err != nil {
+			return nil, err
+		}
+		if data == nil {
+			return nil, status.Errorf(status.InvalidArgument, "neither data nor weights are given")
+		}
+		return c.NewMatrix(t, data)
+	}
+	if d.data != nil || d.bytes != 0 || d.dtype != 0 || d.rank != 0 {
+		return nil, status.Errorf(status.InvalidArgument, "both data and weights are given")
+	}
+	name, err := text(d.name, "name")
+	if err != nil {
+		return nil, err
+	}
+	err = use(weightsSets, d.weights, func(w *weights.Weights) error {
+		m, err = c.MatrixOf(w, name)
+		return err
+	})
+	return m, err
+}
+
+//export go_qtsa_matrix_free
+func go_qtsa_matrix_free(matrix C.uintptr_t) C.qtsa_status { return free(matrices, matrix) }
+
+//export go_qtsa_matrix_bytes
+func go_qtsa_matrix_bytes(matrix C.uintptr_t, outBytes *C.uint64_t) C.qtsa_status {
+	return with(matrices, matrix, func(m *oplevel.Matrix) error {
+		*outBytes = C.uint64_t(m.Bytes())
+		return nil
+	})
+}

@@ -1,0 +1,286 @@
+package oplevel
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+	"unsafe"
+
+	"qtsaccel/core/ops"
+	"qtsaccel/core/tensor"
+)
+
+// A calibration times four calls on the device and on the CPU beside it: one that is
+// all overhead, one that is all transfer, and large ones of each class. It ends
+// within budget, leaving out what there is no time for.
+const (
+	calibrationBudget = 900 * time.Millisecond
+	// sampleBudget is what repeating one call may take.
+	sampleBudget = 40 * time.Millisecond
+)
+
+// bench has the memory and the deadline of a calibration.
+type bench struct {
+	deadline time.Time
+	x, y     []float32
+}
+
+const (
+	benchFloats = 1 << 18
+	benchRows   = 128
+	benchSide   = 768
+)
+
+// sample is one call of a calibration and its work.
+type sample struct {
+	class int
+	work  work
+	run   func(c *Calls, m *Matrix, b *bench) error
+}
+
+// heavy gives the large calls of the classes that compute much.
+func heavy() []sample {
+	return []sample{
+		{matmulClass, work{2 * benchRows * benchSide * benchSide, 4 * benchRows * benchSide, 4 * benchRows * benchSide}, func(c *Calls, m *Matrix, b *bench) error {
+			return b.matmul(c, m, benchRows, benchSide)
+		}},
+		{conv2dClass, work{2 * 32 * 32 * 64 * 64 * 9, 4 * 32 * 32 * 64, 4 * 32 * 32 * 64}, func(c *Calls, m *Matrix, b *bench) error {
+			r := c.begin("conv2d", 0)
+			defer c.end(r)
+			r.silent = true
+			g := Geometry{H: 32, W: 32, CIn: 64, K: 3, Stride: 1, OH: 32, OW: 32}
+			return c.conv2d(r, b.in(), &g, nil, &Job{Weight: m, Y: b.out(), NOut: 64})
+		}},
+		{attentionClass, work{4 * 256 * 256 * 8 * 64, 3 * 4 * 256 * 8 * 64, 4 * 256 * 8 * 64}, func(c *Calls, _ *Matrix, b *bench) error {
+			r := c.begin("attention", 0)
+			defer c.end(r)
+			r.silent = true
+			h := Heads{TQ: 256, TK: 256, Heads: 8, KVHeads: 8, Dim: 64}
+			return c.attention(r, b.in(), b.in(), b.in(), &h, b.out())
+		}},
+	}
+}
+
+func (b *bench) in() unsafe.Pointer  { return unsafe.Pointer(unsafe.SliceData(b.x)) }
+func (b *bench) out() unsafe.Pointer { return unsafe.Pointer(unsafe.SliceData(b.y)) }
+
+func (b *bench) matmul(c *Calls, m *Matrix, t, side int64) error {
+	r := c.begin("matmul", 0)
+	defer c.end(r)
+	r.silent = true
+	return c.matmul(r, b.in(), t, side, []Job{{Weight: m, Y: b.out(), NOut: side}})
+}
+
+// transfer moves as many bytes as there are, and computes next to nothing.
+func (b *bench) transfer(c *Calls) error {
+	r := c.begin("neg", 0)
+	defer c.end(r)
+	r.silent = true
+	r.floats(b.in(), benchFloats)
+	r.output(b.out(), 4*benchFloats)
+	return c.run(r, func(s *sketch) { s.output(s.op("neg", []ops.Ref{s.input(f32(benchFloats))})) })
+}
+
+// time gives the seconds that a call takes at its best; NaN without time left.
+func (b *bench) time(call func() error) (float64, error) {
+	if time.Now().After(b.deadline) {
+		return math.NaN(), nil
+	}
+	if err := call(); err != nil { // builds what it takes
+		return 0, err
+	}
+	best, begun := math.Inf(1), time.Now()
+	for range 8 {
+		start := time.Now()
+		if err := call(); err != nil {
+			return 0, err
+		}
+		best = min(best, time.Since(start).Seconds())
+		if now := time.Now(); now.Sub(begun) > sampleBudget || now.After(b.deadline) {
+			break
+		}
+	}
+	return best, nil
+}
+
+// speed is what a backend was found to do.
+type speed struct {
+	overhead, secondsPerByte float64
+	secondsPerFlop           [len(classes)]float64 // NaN: not measured
+}
+
+func (c *Calls) measure(cpu *Calls) (*thresholds, error) {
+	b := &bench{x: make([]float32, benchFloats), y: make([]float32, benchFloats)}
+	for i := range b.x {
+		b.x[i] = float32(i%31) / 32
+	}
+	// The CPU first: a device's first use may take all the time that there is.
+	b.deadline = time.Now().Add(calibrationBudget / 2)
+	host, err := cpu.speed(b)
+	if err != nil {
+		return nil, err
+	}
+	b.deadline = time.Now().Add(calibrationBudget / 2)
+	device, err := c.speed(b)
+	if err != nil {
+		return nil, err
+	}
+	return compare(host, device), nil
+}
+
+func (c *Calls) speed(b *bench) (s speed, err error) {
+	tiny, err := c.NewMatrix(tensor.Type{DType: tensor.F32, Shape: tensor.Shape{32, 32}}, make([]byte, 4*32*32))
+	if err != nil {
+		return s, err
+	}
+	defer tiny.Release()
+	if s.overhead, err = b.time(func() error { return b.matmul(c, tiny, 1, 32) }); err != nil {
+		return s, err
+	}
+	moving, err := b.time(func() error { return b.transfer(c) })
+	if err != nil {
+		return s, err
+	}
+	const moved = 8 * benchFloats
+	s.secondsPerByte = max(moving-s.overhead, 0) / moved
+	// Element by element, what the call takes is what moving takes.
+	s.secondsPerFlop[otherClass] = s.secondsPerByte * 8
+	for _, h := range heavy() {
+		shape := tensor.Shape{benchSide, benchSide}
+		if h.class == conv2dClass {
+			shape = tensor.Shape{64, 9 * 64}
+		}
+		m, err := c.NewMatrix(tensor.Type{DType: tensor.F32, Shape: shape}, make([]byte, 4*shape.Elements()))
+		if err != nil {
+			return s, err
+		}
+		took, err := b.time(func() error { return h.run(c, m, b) })
+		m.Release()
+		if err != nil {
+			return s, err
+		}
+		computing := took - s.overhead - s.secondsPerByte*float64(h.work.up+h.work.down)
+		// No faster than half of what was seen: the parts were measured apart.
+		s.secondsPerFlop[h.class] = max(computing, took/2) / h.work.flops
+	}
+	return s, nil
+}
+
+// never is more operations than any call has.
+const never = math.MaxFloat64
+
+// compare solves for the operations from which on the device is faster.
+func compare(host, device speed) *thresholds {
+	t := &thresholds{of: builtIn.of, source: "measured"}
+	for class := range t.of {
+		saved := host.secondsPerFlop[class] - device.secondsPerFlop[class]
+		if class == otherClass { // the CPU's time is for elements, and nothing is moved there
+			saved = host.secondsPerFlop[class]
+		}
+		switch {
+		case math.IsNaN(saved) || math.IsNaN(device.overhead) || math.IsNaN(device.secondsPerByte):
+			// There was no time left for it: what is built in stands.
+		case saved <= 0:
+			t.of[class] = Threshold{MinFlops: never}
+		default:
+			t.of[class] = Threshold{
+				MinFlops:     max(device.overhead-host.overhead, 0) / saved,
+				FlopsPerByte: max(device.secondsPerByte, 0) / saved,
+			}
+		}
+	}
+	return t
+}
+
+// calibrationWanted is what the environment says.
+func (c *Calls) calibrationWanted() Calibration {
+	switch strings.ToLower(strings.TrimSpace(c.getenv("QTSACCEL_CALIBRATE"))) {
+	case "force":
+		return CalibrateForce
+	case "off":
+		return CalibrateOff
+	}
+	return CalibrateAuto
+}
+
+// calibrationForm changes when what is measured does.
+const calibrationForm = 1
+
+// calibrationID tells devices, versions and what they are compared with apart.
+func (c *Calls) calibrationID(cpu *Calls) string {
+	id := fmt.Sprint(calibrationForm)
+	for _, i := range []*Calls{c, cpu} {
+		id += fmt.Sprintf("\n%s\n%s\n%s\n%s\n%d", i.info.Name, i.info.Description, i.info.Library, i.info.Plugin, i.info.Threads)
+	}
+	return id
+}
+
+// kept is the content of a file of remembered thresholds.
+type kept struct {
+	ID         string               `json:"id"`
+	Thresholds map[string]Threshold `json:"thresholds"`
+}
+
+// calibrationFile is where thresholds are remembered, "" where they cannot be.
+func (c *Calls) calibrationFile(id string) string {
+	dir := c.getenv("XDG_CACHE_HOME")
+	if !filepath.IsAbs(dir) {
+		var err error
+		if dir, err = os.UserCacheDir(); err != nil {
+			return ""
+		}
+	}
+	sum := sha256.Sum256([]byte(id))
+	return filepath.Join(dir, "qtsaccel", "calibration", hex.EncodeToString(sum[:8])+".json")
+}
+
+// remembered gives the thresholds of an earlier calibration; nil if there are none.
+// Whatever is wrong with the file, it is as if it were not there.
+func (c *Calls) remembered(id string) *thresholds {
+	data, err := os.ReadFile(c.calibrationFile(id))
+	if err != nil {
+		return nil
+	}
+	var k kept
+	if json.Unmarshal(data, &k) != nil || k.ID != id {
+		return nil
+	}
+	t := &thresholds{source: "remembered"}
+	for i, name := range classes {
+		v, ok := k.Thresholds[name]
+		if !ok || !(v.MinFlops >= 0) || !(v.FlopsPerByte >= 0) {
+			return nil
+		}
+		t.of[i] = v
+	}
+	return t
+}
+
+// remember keeps thresholds; readers see the old file or the whole new one.
+func (c *Calls) remember(id string, t *thresholds) {
+	path := c.calibrationFile(id)
+	data, err := json.MarshalIndent(kept{id, t.byClass()}, "", "  ")
+	if path == "" || err != nil || os.MkdirAll(filepath.Dir(path), 0o700) != nil {
+		return
+	}
+	f, err := os.CreateTemp(filepath.Dir(path), ".new-*")
+	if err != nil {
+		return
+	}
+	_, err = f.Write(append(data, '\n'))
+	if closing := f.Close(); err == nil {
+		err = closing
+	}
+	if err == nil {
+		err = os.Rename(f.Name(), path)
+	}
+	if err != nil {
+		_ = os.Remove(f.Name())
+	}
+}

@@ -1,0 +1,188 @@
+package oplevel
+
+import (
+	"unsafe"
+
+	"qtsaccel/core/ops"
+	"qtsaccel/core/status"
+)
+
+// Job is one product over a shared input: y [t, n_out] = activation(x W^T + bias).
+type Job struct {
+	Weight     *Matrix
+	Bias       unsafe.Pointer // n_out float32, or nil
+	Y          unsafe.Pointer // where t * n_out float32 go
+	NOut       int64          // the weight's
+	Activation Activation
+}
+
+// Activation is what is applied to a job's result; the values are the header's.
+type Activation int32
+
+// The activations.
+const (
+	Identity Activation = iota
+	ReLU
+	SiLU
+	GELU     // with the error function
+	GELUTanh // its approximation
+	Sigmoid
+	Tanh
+	activations
+)
+
+func (s *sketch) activate(x ops.Ref, a Activation) ops.Ref {
+	in := []ops.Ref{x}
+	switch a {
+	case ReLU:
+		return s.op("relu", in)
+	case SiLU:
+		return s.op("silu", in)
+	case GELU:
+		return s.op("gelu", in)
+	case GELUTanh:
+		return s.op("gelu", in, ops.TextAttr("approximate", "tanh"))
+	case Sigmoid:
+		return s.op("sigmoid", in)
+	case Tanh:
+		return s.op("tanh", in)
+	}
+	return x
+}
+
+// jobName is how messages call job i of a call; -1: the only one.
+func jobName(i int) string {
+	if i < 0 {
+		return "job"
+	}
+	return "job " + itoa(i)
+}
+
+// check says what is wrong with job i over rows of n_in.
+func (j *Job) check(c *Calls, i int, nIn int64) error {
+	w := j.Weight
+	switch {
+	case w == nil:
+		return status.Errorf(status.InvalidHandle, "%s has no weight", jobName(i))
+	case w.calls != c:
+		return status.Errorf(status.InvalidArgument, "%s has a weight of another backend (%s), not of this one (%s)",
+			jobName(i), w.calls.info.Name, c.info.Name)
+	case j.Activation < Identity || j.Activation >= activations:
+		return status.Errorf(status.InvalidArgument, "%s has activation %d, want 0 to %d", jobName(i), int32(j.Activation), int32(activations)-1)
+	case w.nIn() != nIn:
+		return status.Errorf(status.ShapeMismatch, "%s has a weight %v%v, which takes rows of %d, not of %d",
+			jobName(i), w.dtype(), w.shape, w.nIn(), nIn)
+	case w.nOut() != j.NOut:
+		return status.Errorf(status.ShapeMismatch, "%s has n_out %d, its weight %v%v has %d", jobName(i), j.NOut, w.dtype(), w.shape, w.nOut())
+	}
+	return nil
+}
+
+// Matmul multiplies x [t, n_in] with the weight of each job, in one submission that
+// uploads x once. t = 0 succeeds and does nothing.
+func (c *Calls) Matmul(x unsafe.Pointer, t, nIn int64, jobs []Job, flags Flags) error {
+	empty, err := c.checkMatmul(x, t, nIn, jobs, flags)
+	if err != nil {
+		return status.Wrapf(err, "matmul")
+	}
+	if empty {
+		return nil
+	}
+	r := c.begin("matmul", flags)
+	defer c.end(r)
+	return c.matmul(r, x, t, nIn, jobs)
+}
+
+func (c *Calls) matmul(r *request, x unsafe.Pointer, t, nIn int64, jobs []Job) error {
+	r.numbers(t, nIn, int64(len(jobs)))
+	r.floats(x, t*nIn)
+	least := uint32(0) // the least limit of the weights that have one
+	for i := range jobs {
+		j := &jobs[i]
+		r.matrix(j.Weight)
+		r.numbers(int64(j.Activation))
+		r.flag(j.Bias != nil)
+		if j.Bias != nil {
+			r.floats(j.Bias, j.NOut)
+		}
+		r.output(j.Y, 4*t*j.NOut)
+		r.work.flops += 2 * float64(t) * float64(nIn) * float64(j.NOut)
+		if l := limit(j.Weight.dtype()); l != 0 && (least == 0 || l < least) {
+			least = l
+		}
+	}
+	careful := least != 0 && exceeds(x, t*nIn, least)
+	r.flag(careful)
+	return c.run(r, func(s *sketch) {
+		in := s.input(f32(t, nIn))
+		for i := range jobs {
+			s.output(s.product(in, &jobs[i], careful))
+		}
+	})
+}
+
+// product multiplies rows with a job's weight, and does the rest of the job.
+func (s *sketch) product(rows ops.Ref, j *Job, careful bool) ops.Ref {
+	in := []ops.Ref{rows, s.rows(j.Weight, careful)}
+	if j.Bias != nil {
+		in = append(in, s.input(f32(j.NOut)))
+	}
+	return s.activate(s.op("linear", in), j.Activation)
+}
+
+func (c *Calls) checkMatmul(x unsafe.Pointer, t, nIn int64, jobs []Job, flags Flags) (empty bool, err error) {
+	if err := flags.check(); err != nil {
+		return false, err
+	}
+	if err := atLeast("t", t, 0); err != nil {
+		return false, err
+	}
+	if err := atLeast("n_in", nIn, 1); err != nil {
+		return false, err
+	}
+	if len(jobs) == 0 {
+		return false, status.Errorf(status.InvalidArgument, "n_jobs is 0, want 1 or more")
+	}
+	if err := notNull("x", x); err != nil && t > 0 {
+		return false, err
+	}
+	xBytes, err := f32Bytes("x", max(t, 1), nIn)
+	if err != nil {
+		return false, err
+	}
+	for i := range jobs {
+		if err := jobs[i].checkIn(c, x, xBytes, t, nIn, jobs, i); err != nil {
+			return false, err
+		}
+	}
+	return t == 0, nil
+}
+
+// checkIn looks at job i, and at where its output goes.
+func (j *Job) checkIn(c *Calls, x unsafe.Pointer, xBytes, t, nIn int64, jobs []Job, i int) error {
+	if err := j.check(c, i, nIn); err != nil || t == 0 {
+		return err
+	}
+	if j.Y == nil {
+		return status.Errorf(status.InvalidArgument, "%s has y null", jobName(i))
+	}
+	bytes, err := f32Bytes("y", t, j.NOut)
+	if err != nil {
+		return status.Wrapf(err, "%s", jobName(i))
+	}
+	y := regionOf("y of job", i, j.Y, bytes)
+	if err := apart(y, regionOf("x", -1, x, xBytes)); err != nil {
+		return err
+	}
+	for k := range jobs {
+		if err := apart(y, regionOf("bias of job", k, jobs[k].Bias, 4*jobs[k].NOut)); err != nil {
+			return err
+		}
+		if k < i {
+			if err := apart(y, regionOf("y of job", k, jobs[k].Y, 4*t*jobs[k].NOut)); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,183 @@
+// Package oplevel runs single operators on a backend for hosts that keep a graph of
+// their own: products over one input, fused convolution, attention, and any other
+// operator of the table.
+//
+// Behind each call stands a small program, built once for its operator, attributes,
+// shapes and weights ([sketch] writes it), kept by a worker ([worker], one stream
+// of the backend each), and found again by its key. A call leases a worker, uploads,
+// computes, downloads, and gives the worker back; when all are out it waits. The
+// second call of a kind builds nothing and allocates nothing.
+//
+// To add a call of its own shape, write one file as matmul.go is: check the
+// arguments, write the key, and write the sketch for a call that is met first.
+package oplevel
+
+import (
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"qtsaccel/core/backend"
+	"qtsaccel/core/status"
+)
+
+// Flags say what to do with a call that the device should not or cannot run; the
+// values are the header's.
+type Flags int32
+
+// The flags.
+const (
+	// OnlyIfWorthwhile declines, with [ErrDeclined], what [Calls.Wants] advises
+	// against.
+	OnlyIfWorthwhile Flags = 1
+	// OnCPUIfDeclined computes on the CPU beside the device what was declined, and
+	// what the device cannot do.
+	OnCPUIfDeclined Flags = 2
+)
+
+func (f Flags) check() error {
+	if unknown := f &^ (OnlyIfWorthwhile | OnCPUIfDeclined); unknown != 0 {
+		return status.Errorf(status.InvalidArgument, "flags has %#x, which means nothing", int32(unknown))
+	}
+	return nil
+}
+
+// ErrDeclined is the error of a call that was declined: NOT_WORTHWHILE. It is always
+// the same, so that declining costs nothing.
+var ErrDeclined = status.Errorf(status.NotWorthwhile, "the device is not worth its while for this call")
+
+// Owner is whoever must live as long as a matrix does.
+type Owner interface {
+	Retain()
+	Release()
+}
+
+// Opener makes a backend that stands in for another.
+type Opener func() (backend.Backend, error)
+
+// Calls are the operator-level calls on one backend. Their methods may be used from
+// any goroutine.
+type Calls struct {
+	impl   backend.Backend
+	info   backend.Info
+	owner  Owner
+	beside []Opener // for what impl declines: the CPU, then the reference
+	getenv func(string) string
+
+	mu        sync.Mutex // guards what follows
+	returned  sync.Cond  // a worker has become free
+	free      []*worker  // the one used last at the end
+	opened    int
+	requests  []*request // to be used again
+	clock     uint64     // counts uses of programs
+	cpu       *Calls     // made of beside when it is needed
+	cpuErr    error
+	cpuOpened bool
+
+	sweeps atomic.Uint64 // counts released matrices
+	stats  stats
+	wants  wants
+}
+
+// maxWorkers bounds the calls of one backend that run side by side.
+const maxWorkers = 4
+
+// Around is what surrounds the calls of a backend.
+type Around struct {
+	Owner  Owner               // retained by each matrix; may be nil
+	Beside []Opener            // what may compute in the backend's place, best first
+	Getenv func(string) string // reads a variable, "" if unset
+}
+
+// New makes the calls of a backend, which stays the caller's and must outlive them.
+func New(impl backend.Backend, a Around) *Calls {
+	c := &Calls{impl: impl, info: impl.Info(), owner: a.Owner, beside: a.Beside, getenv: a.Getenv}
+	c.returned.L = &c.mu
+	c.stats.since = time.Now()
+	return c
+}
+
+// Close gives everything back. No call is under way, and no matrix is left.
+func (c *Calls) Close() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, w := range c.free {
+		w.close()
+	}
+	c.free, c.opened = nil, 0
+	if c.cpu != nil {
+		c.cpu.Close()
+		_ = c.cpu.impl.Close() // nobody is left whom an error could reach
+		c.cpu = nil
+	}
+}
+
+// onHost says whether the backend computes where the host's memory is, so that
+// there is nothing to be gained elsewhere.
+func (c *Calls) onHost() bool { return c.info.Name == "cpu" || c.info.Name == "reference" }
+
+// standIn gives the calls of the CPU beside the device, opened when it is first asked
+// for; of a CPU that is the reference. UNSUPPORTED where there is none.
+func (c *Calls) standIn() (*Calls, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if !c.cpuOpened {
+		c.cpuOpened = true
+		c.cpuErr = status.Errorf(status.Unsupported, "nothing stands beside backend %q", c.info.Name)
+		for i, open := range c.beside {
+			impl, err := open()
+			if err != nil {
+				c.cpuErr = status.Wrapf(err, "beside backend %q", c.info.Name)
+				continue
+			}
+			c.cpu, c.cpuErr = New(impl, Around{Beside: c.beside[i+1:], Getenv: c.getenv}), nil
+			break
+		}
+	}
+	return c.cpu, c.cpuErr
+}
+
+// run makes a call happen, or declines it.
+func (c *Calls) run(r *request, sketch func(*sketch)) error {
+	if r.flags&OnlyIfWorthwhile != 0 && !c.worthwhile(r.op, r.work) {
+		return c.decline(r, sketch, ErrDeclined)
+	}
+	start := time.Now()
+	err := c.compute(r, sketch)
+	if err == nil {
+		c.stats.ran(r, time.Since(start))
+		return nil
+	}
+	if status.Of(err) == status.Unsupported {
+		return c.decline(r, sketch, err)
+	}
+	return err
+}
+
+func (c *Calls) decline(r *request, sketch func(*sketch), reason error) error {
+	c.stats.declined(r)
+	if r.flags&OnCPUIfDeclined == 0 {
+		return reason
+	}
+	cpu, err := c.standIn()
+	if err != nil {
+		return reason
+	}
+	r.flags &^= OnlyIfWorthwhile // what is wanted there is as good as anything
+	return cpu.run(r, sketch)
+}
+
+func (c *Calls) compute(r *request, sketch func(*sketch)) error {
+	w, err := c.lease(r.key)
+	if err != nil {
+		return status.Wrapf(err, "%s", r.op)
+	}
+	defer c.giveBack(w)
+	p := w.programs[string(r.key)]
+	if p == nil {
+		if p, err = w.build(c, r, sketch); err != nil {
+			return err
+		}
+	}
+	return p.run(w, r)
+}

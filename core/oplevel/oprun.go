@@ -1,0 +1,216 @@
+package oplevel
+
+import (
+	"unsafe"
+
+	"qtsaccel/core/ops"
+	"qtsaccel/core/status"
+	"qtsaccel/core/tensor"
+)
+
+// Operand is an input or output of [Calls.OpRun]: host memory, or for an input a
+// matrix. The zero Operand is an optional input left out.
+type Operand struct {
+	Type   tensor.Type // of the host's memory; a matrix has its own
+	Data   unsafe.Pointer
+	Matrix *Matrix
+}
+
+func (o *Operand) absent() bool { return o.Matrix == nil && o.Type.DType == 0 }
+
+func (o *Operand) dtypeAndShape() (tensor.DType, tensor.Shape) {
+	if o.Matrix != nil {
+		return o.Matrix.dtype(), o.Matrix.tensor.Type.Shape
+	}
+	return o.Type.DType, o.Type.Shape
+}
+
+// Attributes are an operator's as the caller has them: Key tells them from others,
+// Read gives them, for a call that is met first.
+type Attributes interface {
+	AppendKey(key []byte) []byte
+	Read() ([]ops.AttrArg, error)
+}
+
+// OpRun runs any operator of the table but those that work on state.
+func (c *Calls) OpRun(name string, in []Operand, attrs Attributes, out []Operand, flags Flags) error {
+	if err := c.checkOpRun(name, in, out, flags); err != nil {
+		return status.Wrapf(err, "%q", name)
+	}
+	op, err := ops.Lookup(name)
+	if err != nil {
+		return err
+	}
+	r := c.begin(op.Name, flags)
+	defer c.end(r)
+	r.numbers(int64(len(in)), int64(len(out)))
+	for i := range in {
+		o := &in[i]
+		d, shape := o.dtypeAndShape()
+		r.numbers(int64(d), int64(len(shape)))
+		r.numbers(shape...)
+		switch {
+		case o.Matrix != nil:
+			r.matrix(o.Matrix)
+		case !o.absent():
+			r.number(0)
+			r.input(o.Data, o.Type.Bytes())
+		}
+	}
+	for i := range out {
+		r.numbers(int64(out[i].Type.DType), int64(len(out[i].Type.Shape)))
+		r.numbers(out[i].Type.Shape...)
+		r.output(out[i].Data, out[i].Type.Bytes())
+	}
+	r.key = attrs.AppendKey(r.key)
+	r.work.flops = opFlops(op.Name, in, out)
+	return c.run(r, func(s *sketch) { s.anyOp(op, in, attrs, out) })
+}
+
+func (s *sketch) anyOp(op *ops.Op, in []Operand, attrs Attributes, out []Operand) {
+	if op.Writes {
+		s.err = status.Errorf(status.Unsupported, "%q changes state, which only the graphs of a session have", op.Name)
+		return
+	}
+	args, err := attrs.Read()
+	if err != nil {
+		s.err = status.Wrapf(err, "%q", op.Name)
+		return
+	}
+	refs := make([]ops.Ref, len(in))
+	for i := range in {
+		switch o := &in[i]; {
+		case o.absent():
+			refs[i] = ops.None
+		case o.Matrix != nil:
+			refs[i] = s.weight(o.Matrix)
+		default:
+			refs[i] = s.input(o.Type)
+		}
+	}
+	if s.err != nil {
+		return
+	}
+	results, err := s.graph.Op(op.Name, refs, args, len(out))
+	if err != nil {
+		s.err = err
+		return
+	}
+	for i, ref := range results {
+		t, _, err := s.graph.Info(ref)
+		if err == nil && !t.Equal(out[i].Type) {
+			err = status.Errorf(status.ShapeMismatch, "%q: output %d is given as %v, it is %v", op.Name, i, out[i].Type, t)
+		}
+		if err != nil {
+			s.err = err
+			return
+		}
+		s.output(ref)
+	}
+}
+
+func (c *Calls) checkOpRun(name string, in, out []Operand, flags Flags) error {
+	if err := flags.check(); err != nil {
+		return err
+	}
+	for i := range in {
+		o := &in[i]
+		switch {
+		case o.absent():
+			if o.Data != nil {
+				return status.Errorf(status.InvalidArgument, "input %d has data, but no dtype", i)
+			}
+		case o.Matrix != nil:
+			if o.Matrix.calls != c {
+				return status.Errorf(status.InvalidArgument, "input %d is a weight of another backend (%s), not of this one (%s)",
+					i, o.Matrix.calls.info.Name, c.info.Name)
+			}
+			if o.Data != nil {
+				return status.Errorf(status.InvalidArgument, "input %d has both data and a matrix", i)
+			}
+		default:
+			if err := o.checkMemory(); err != nil {
+				return status.Wrapf(err, "input %d", i)
+			}
+		}
+	}
+	for i := range out {
+		if err := out[i].checkOutput(in, out[:i], i); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (o *Operand) checkMemory() error {
+	if err := o.Type.Check(false); err != nil {
+		return err
+	}
+	if o.Type.DType.Quantised() {
+		return status.Errorf(status.InvalidArgument, "%v is quantised: give it as a matrix", o.Type)
+	}
+	return notNull("data", o.Data)
+}
+
+// checkOutput looks at output i, which must lie apart from the inputs and the outputs
+// before it.
+func (o *Operand) checkOutput(in, before []Operand, i int) error {
+	if o.Matrix != nil {
+		return status.Errorf(status.InvalidArgument, "output %d is a matrix: outputs go to memory", i)
+	}
+	if err := o.checkMemory(); err != nil {
+		return status.Wrapf(err, "output %d", i)
+	}
+	to := regionOf("output", i, o.Data, o.Type.Bytes())
+	for k := range in {
+		if in[k].Data != nil {
+			if err := apart(to, regionOf("input", k, in[k].Data, in[k].Type.Bytes())); err != nil {
+				return err
+			}
+		}
+	}
+	for k := range before {
+		if err := apart(to, regionOf("output", k, before[k].Data, before[k].Type.Bytes())); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// opFlops estimates an operator's work: for products each element of the output takes
+// a row of the second input, for the rest each element counts once.
+func opFlops(name string, in, out []Operand) float64 {
+	elements := func(list []Operand, i int) float64 {
+		if i >= len(list) || list[i].absent() {
+			return 0
+		}
+		_, shape := list[i].dtypeAndShape()
+		return float64(shape.Elements())
+	}
+	dim := func(i, axis int) float64 {
+		if i >= len(in) {
+			return 1
+		}
+		_, shape := in[i].dtypeAndShape()
+		return float64(shape.Dim(axis))
+	}
+	switch name {
+	case "linear":
+		return 2 * elements(out, 0) * dim(1, 1)
+	case "matmul":
+		return 2 * elements(out, 0) * dim(0, -1)
+	case "conv1d", "conv2d":
+		return 2 * elements(out, 0) * elements(in, 1) / dim(1, 0)
+	case "conv_transpose1d":
+		return 2 * elements(in, 0) * elements(in, 1) / dim(1, 0)
+	case "attention":
+		return 4 * elements(in, 0) * dim(1, 0)
+	case "lstm_cell":
+		return 2 * dim(0, 0) * (elements(in, 3) + elements(in, 4))
+	}
+	most := elements(out, 0)
+	for i := range in {
+		most = max(most, elements(in, i))
+	}
+	return most
+}

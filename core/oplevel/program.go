@@ -1,0 +1,168 @@
+package oplevel
+
+import (
+	"strconv"
+	"sync/atomic"
+
+	"qtsaccel/core/backend"
+	"qtsaccel/core/graph"
+	"qtsaccel/core/ops"
+	"qtsaccel/core/status"
+	"qtsaccel/core/tensor"
+)
+
+// program is a call's operators made ready on a worker.
+type program struct {
+	exec       backend.Executable
+	feeds      []feed           // one for each of the program's inputs
+	in         []backend.Buffer // of the run in progress
+	hostInputs int
+	outBytes   []uintptr
+	checked    []indexInput
+	matrices   []*Matrix
+	complete   bool // a run has succeeded, so that constants are there
+	ioBytes    int64
+	used       uint64 // when, by the clock of the calls; guarded as the clock is
+}
+
+// feed is where an input's content comes from: the host, or a constant that is
+// uploaded once.
+type feed struct {
+	host     int
+	constant []byte
+}
+
+// indexInput is an input of the host's whose values must be checked.
+type indexInput struct {
+	host   int
+	tensor graph.ProgramTensor
+}
+
+func newProgram(impl backend.Backend, stream backend.Stream, r *request, write func(*sketch)) (*program, error) {
+	s := &sketch{graph: graph.New(r.op)}
+	defer s.graph.Release()
+	write(s)
+	if s.err != nil {
+		return nil, s.err
+	}
+	bound, err := s.graph.Bind(nil, impl.Supports)
+	if err != nil {
+		return nil, err
+	}
+	exec, err := stream.Build(bound)
+	if err != nil {
+		return nil, err
+	}
+	p := &program{
+		exec: exec, feeds: s.feeds, hostInputs: s.hostInputs, in: make([]backend.Buffer, len(s.feeds)),
+		matrices: append([]*Matrix(nil), r.matrices...), ioBytes: exec.Placement().IOBytes,
+	}
+	for i, t := range bound.Inputs {
+		if pt := bound.Tensors[t]; pt.Below > 0 && s.feeds[i].constant == nil {
+			p.checked = append(p.checked, indexInput{s.feeds[i].host, pt})
+		}
+	}
+	for _, t := range bound.Outputs {
+		p.outBytes = append(p.outBytes, uintptr(bound.Tensors[t].Type.Bytes()))
+	}
+	return p, nil
+}
+
+// run uploads, computes and downloads.
+func (p *program) run(w *worker, r *request) error {
+	if err := p.checkFits(r); err != nil {
+		return err
+	}
+	for i := range p.checked {
+		x := &p.checked[i]
+		if err := x.tensor.CheckIndices(r.in[x.host].Data); err != nil {
+			return status.Wrapf(err, "%s", r.op)
+		}
+	}
+	for i := range p.feeds {
+		switch f := &p.feeds[i]; {
+		case f.constant == nil:
+			p.in[i] = r.in[f.host]
+		case p.complete:
+			p.in[i] = backend.Buffer{}
+		default:
+			p.in[i] = bufferOf(f.constant)
+		}
+	}
+	atomic.StoreInt32(w.options.Cancel, 0)
+	err := p.exec.Run(p.in, r.out, &w.options)
+	clear(p.in)
+	if err != nil {
+		return err
+	}
+	p.complete = true
+	return nil
+}
+
+// sketch writes the graph of a call. After a failure its methods do nothing.
+type sketch struct {
+	graph      *graph.Graph
+	feeds      []feed
+	hostInputs int
+	outputs    int
+	err        error
+}
+
+// input adds the next input of the request.
+func (s *sketch) input(t tensor.Type) ops.Ref {
+	r := s.addInput(t, feed{host: s.hostInputs})
+	s.hostInputs++
+	return r
+}
+
+// constant adds an input that is uploaded at the program's first run only.
+func (s *sketch) constant(t tensor.Type, data []byte) ops.Ref {
+	return s.addInput(t, feed{constant: data})
+}
+
+func (s *sketch) addInput(t tensor.Type, f feed) ops.Ref {
+	if s.err != nil {
+		return ops.None
+	}
+	var r ops.Ref
+	r, s.err = s.graph.Input("input "+itoa(len(s.feeds)), t)
+	s.feeds = append(s.feeds, f)
+	return r
+}
+
+func (s *sketch) weight(m *Matrix) ops.Ref {
+	if s.err != nil {
+		return ops.None
+	}
+	var r ops.Ref
+	r, s.err = s.graph.Weight(m.weights, m.tensor.Name)
+	return r
+}
+
+// op adds an operator with one output.
+func (s *sketch) op(name string, in []ops.Ref, attrs ...ops.AttrArg) ops.Ref {
+	if s.err != nil {
+		return ops.None
+	}
+	var out []ops.Ref
+	if out, s.err = s.graph.Op(name, in, attrs, 1); s.err != nil {
+		return ops.None
+	}
+	return out[0]
+}
+
+func (s *sketch) reshape(x ops.Ref, shape ...int64) ops.Ref {
+	return s.op("reshape", []ops.Ref{x}, ops.IntsAttr("shape", shape...))
+}
+
+// output makes a tensor the next output of the request.
+func (s *sketch) output(x ops.Ref) {
+	if s.err == nil {
+		s.err = s.graph.Output("output "+itoa(s.outputs), x)
+		s.outputs++
+	}
+}
+
+func f32(shape ...int64) tensor.Type { return tensor.Type{DType: tensor.F32, Shape: shape} }
+
+func itoa(n int) string { return strconv.Itoa(n) }

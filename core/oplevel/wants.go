@@ -1,0 +1,244 @@
+package oplevel
+
+import (
+	"math"
+	"sync"
+	"sync/atomic"
+
+	"qtsaccel/core/ops"
+	"qtsaccel/core/status"
+)
+
+// Threshold says from when on the device should run a call: when its operations are
+// MinFlops and FlopsPerByte for each byte that is moved, or more. That is what
+//
+//	overhead + bytes/bandwidth + flops/rate  <  flops/rate of the CPU
+//
+// comes to, solved for flops.
+type Threshold struct {
+	MinFlops     float64 `json:"min_flops"`
+	FlopsPerByte float64 `json:"flops_per_byte"`
+}
+
+func (t Threshold) met(w work) bool {
+	return w.flops >= t.MinFlops+t.FlopsPerByte*float64(w.up+w.down)
+}
+
+// The classes of operators that have a threshold each.
+const (
+	matmulClass = iota
+	conv2dClass
+	attentionClass
+	otherClass
+)
+
+// classes are their names: those of the calls, and of the operators that compute much
+// alike.
+var classes = [...]string{"matmul", "conv2d", "attention", "other"}
+
+func classOf(op string) int {
+	switch op {
+	case "matmul", "linear", "lstm_cell":
+		return matmulClass
+	case "conv2d", "conv1d", "conv_transpose1d":
+		return conv2dClass
+	case "attention":
+		return attentionClass
+	}
+	return otherClass
+}
+
+// thresholds are those in force. They never change; another table takes their place.
+type thresholds struct {
+	of     [len(classes)]Threshold
+	source string
+}
+
+func (t *thresholds) byClass() map[string]Threshold {
+	m := map[string]Threshold{}
+	for i, name := range classes {
+		m[name] = t.of[i]
+	}
+	return m
+}
+
+// builtIn is what stands where nothing was measured: a card behind PCIe next to a few
+// cores, from what such were found to do. Element by element nothing pays.
+var builtIn = thresholds{
+	of: [len(classes)]Threshold{
+		matmulClass: {4e6, 10}, conv2dClass: {4e6, 10}, attentionClass: {4e6, 10}, otherClass: {1e6, 1},
+	},
+	source: "built in",
+}
+
+// always stands where there is nothing to compare with.
+var always = thresholds{source: "nothing beside"}
+
+type wants struct {
+	mu    sync.Mutex // held while a table is made
+	table atomic.Pointer[thresholds]
+}
+
+// Calibration says where the thresholds come from; the values are the header's.
+type Calibration int32
+
+// The ways to calibrate.
+const (
+	CalibrateAuto  Calibration = iota // measured once for a device and version, then remembered
+	CalibrateForce                    // measured now
+	CalibrateOff                      // built in
+)
+
+// Calibrate makes the thresholds anew. Without it, that happens when they are first
+// asked for, as QTSACCEL_CALIBRATE says: "auto", "force" or "off".
+func (c *Calls) Calibrate(how Calibration) error {
+	if how < CalibrateAuto || how > CalibrateOff {
+		return status.Errorf(status.InvalidArgument, "calibration is %d, want 0 to 2", int32(how))
+	}
+	c.wants.mu.Lock()
+	defer c.wants.mu.Unlock()
+	t, err := c.calibrated(how)
+	if err == nil {
+		c.wants.table.Store(t)
+	}
+	return err
+}
+
+func (c *Calls) calibrated(how Calibration) (*thresholds, error) {
+	if c.onHost() {
+		return &always, nil
+	}
+	if how == CalibrateOff {
+		return &builtIn, nil
+	}
+	cpu, err := c.standIn()
+	if err != nil {
+		return &always, nil //nolint:nilerr // what has nothing beside it does all there is to do
+	}
+	id := c.calibrationID(cpu)
+	if how == CalibrateAuto {
+		if t := c.remembered(id); t != nil {
+			return t, nil
+		}
+	}
+	t, err := c.measure(cpu)
+	if err != nil {
+		return nil, status.Wrapf(err, "calibration")
+	}
+	c.remember(id, t)
+	return t, nil
+}
+
+// thresholds gives the table in force, made if there is none.
+func (c *Calls) thresholds() *thresholds {
+	if t := c.wants.table.Load(); t != nil {
+		return t
+	}
+	c.wants.mu.Lock()
+	defer c.wants.mu.Unlock()
+	if t := c.wants.table.Load(); t != nil {
+		return t
+	}
+	t, err := c.calibrated(c.calibrationWanted())
+	if err != nil {
+		t = &builtIn // a device that fails here tells so when it is used
+	}
+	c.wants.table.Store(t)
+	return t
+}
+
+func (c *Calls) worthwhile(op string, w work) bool {
+	return c.onHost() || c.thresholds().of[classOf(op)].met(w)
+}
+
+// Threshold gives the threshold of an operator's class.
+func (c *Calls) Threshold(op string) (Threshold, error) {
+	if err := checkOp(op); err != nil {
+		return Threshold{}, err
+	}
+	return c.thresholds().of[classOf(op)], nil
+}
+
+// SetThreshold sets the threshold of an operator's class. Once all are set, nothing
+// is calibrated.
+func (c *Calls) SetThreshold(op string, t Threshold) error {
+	if err := checkOp(op); err != nil {
+		return err
+	}
+	if !(t.MinFlops >= 0) || !(t.FlopsPerByte >= 0) {
+		return status.Errorf(status.InvalidArgument, "threshold of %q: min_flops is %v, flops_per_byte %v, want 0 or more", op, t.MinFlops, t.FlopsPerByte)
+	}
+	old := c.thresholds()
+	c.wants.mu.Lock()
+	defer c.wants.mu.Unlock()
+	if now := c.wants.table.Load(); now != nil {
+		old = now
+	}
+	next := *old
+	next.of[classOf(op)] = t
+	next.source = "set by the host"
+	c.wants.table.Store(&next)
+	return nil
+}
+
+func checkOp(op string) error {
+	if op == classes[otherClass] {
+		return nil
+	}
+	_, err := ops.Lookup(op)
+	return err
+}
+
+// Wants says whether the device should run a call of an operator. The shape is, for
+// matmul t, n_in and the jobs' n_out together; for conv2d h, w, c_in, k, stride and
+// n_out; for attention tq, tk, heads, kv_heads and head_dim; for any other operator
+// that of its largest input or output.
+func (c *Calls) Wants(op string, shape []int64) (bool, error) {
+	if err := checkOp(op); err != nil {
+		return false, err
+	}
+	w, err := workOf(op, shape)
+	if err != nil {
+		return false, status.Wrapf(err, "wants %q", op)
+	}
+	return c.worthwhile(op, w), nil
+}
+
+// workOf estimates a call's work by its shape.
+func workOf(op string, shape []int64) (work, error) {
+	names := map[string][]string{
+		"matmul":    {"t", "n_in", "n_out"},
+		"conv2d":    {"h", "w", "c_in", "k", "stride", "n_out"},
+		"attention": {"tq", "tk", "heads", "kv_heads", "head_dim"},
+	}[op]
+	if names != nil && len(shape) != len(names) {
+		return work{}, status.Errorf(status.InvalidArgument, "%d sizes are given, want %d: %v", len(shape), len(names), names)
+	}
+	d := make([]float64, len(shape))
+	for i, v := range shape {
+		if v < 1 {
+			return work{}, status.Errorf(status.InvalidArgument, "size %d is %d, want 1 or more", i, v)
+		}
+		d[i] = float64(v)
+	}
+	var flops, up, down float64
+	switch op {
+	case "matmul":
+		flops, up, down = 2*d[0]*d[1]*d[2], d[0]*d[1], d[0]*d[2]
+	case "conv2d":
+		pixels := math.Ceil(d[0]/d[4]) * math.Ceil(d[1]/d[4])
+		flops, up, down = 2*pixels*d[5]*d[3]*d[3]*d[2], d[0]*d[1]*d[2], pixels*d[5]
+	case "attention":
+		flops, up, down = 4*d[0]*d[1]*d[2]*d[4], d[0]*d[2]*d[4]+2*d[1]*d[3]*d[4], d[0]*d[2]*d[4]
+	default:
+		flops = 1
+		for _, v := range d {
+			flops *= v
+		}
+		up, down = flops, flops
+	}
+	if 4*(up+down) > math.MaxInt64/2 {
+		return work{}, status.Errorf(status.InvalidArgument, "shape %v overflows", shape)
+	}
+	return work{flops, int64(4 * up), int64(4 * down)}, nil
+}
