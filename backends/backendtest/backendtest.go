@@ -33,13 +33,23 @@ func Run(t *testing.T, b backend.Backend) {
 	for _, name := range ops.Names() {
 		t.Run("op/"+name, func(t *testing.T) {
 			for i, c := range cases[name] {
-				tally.add(t, name, c, tryCase(t, b, name, i, c, (*ops.Call).Tolerance))
+				tally.add(t, name, c, tryCase(t, b, name, i, c, asDeclared(b)))
 			}
 		})
 	}
 	t.Logf("%s: %v", b.Info().Name, &tally)
 	runSequences(t, b)
 }
+
+// asDeclared is the tolerance for a backend that keeps as much of the factors of
+// products as it says.
+func asDeclared(b backend.Backend) func(*ops.Call) float64 {
+	bits := b.Info().ProductBits
+	return func(c *ops.Call) float64 { return c.Tolerance(bits) }
+}
+
+// ofProducts is the tolerance of what a few products lead to.
+func ofProducts(b backend.Backend) float64 { return max(1e-5, 4*math.Ldexp(1, -b.Info().ProductBits)) }
 
 // tally counts what became of the cases.
 type tally struct {

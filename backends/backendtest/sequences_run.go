@@ -32,7 +32,7 @@ func streamsInParallel(t *testing.T, b backend.Backend) error {
 			for range 50 {
 				got, err := s.again()
 				if err == nil {
-					err = near(got[0], wants[i], 1e-5)
+					err = near(got[0], wants[i], ofProducts(b))
 				}
 				if err != nil {
 					errs[i] = err
@@ -182,7 +182,7 @@ func threads(t *testing.T, b backend.Backend) error {
 		if err != nil {
 			return err
 		}
-		if err := near(got[0], want, 1e-5); err != nil {
+		if err := near(got[0], want, ofProducts(b)); err != nil {
 			return fmt.Errorf("%d threads: %w", n, err)
 		}
 		if timing.Compute <= 0 || timing.Upload < 0 || timing.Download < 0 {
@@ -208,5 +208,5 @@ func cancel(t *testing.T, b backend.Backend) error {
 	if err != nil {
 		return err
 	}
-	return near(got[0], want, 1e-5)
+	return near(got[0], want, ofProducts(b))
 }

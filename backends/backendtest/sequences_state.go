@@ -148,7 +148,7 @@ func executablesShare(t *testing.T, b backend.Backend) (err error) {
 			if err != nil {
 				return err
 			}
-			if err := near(got[0], s.want, 1e-5); err != nil {
+			if err := near(got[0], s.want, ofProducts(b)); err != nil {
 				return fmt.Errorf("run %d: %w", run, err)
 			}
 			if got[1].F[0] != s.count {

@@ -23,7 +23,7 @@ func New() backend.Backend { return &device{} }
 func (d *device) Info() backend.Info {
 	return backend.Info{
 		Name: "reference", Description: "plain Go in double precision, slow",
-		Library: runtime.Version(), Threads: runtime.GOMAXPROCS(0),
+		Library: runtime.Version(), ProductBits: 53, Threads: runtime.GOMAXPROCS(0),
 	}
 }
 

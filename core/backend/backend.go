@@ -27,12 +27,15 @@ type Backend interface {
 
 // Info describes a backend for people and for reports.
 type Info struct {
-	Name        string   `json:"name"`             // "cpu", "vulkan:0", "reference"
-	Description string   `json:"description"`      // the device's own name
-	Library     string   `json:"library"`          // what computes, with its version: "ggml 0.25.1"
-	Plugin      string   `json:"plugin,omitempty"` // the file that was loaded, "" for none
-	Threads     int      `json:"threads"`          // CPU threads of a run that sets none
-	Notes       []string `json:"notes,omitempty"`  // what else a user should know
+	Name        string `json:"name"`             // "cpu", "vulkan:0", "reference"
+	Description string `json:"description"`      // the device's own name
+	Library     string `json:"library"`          // what computes, with its version: "ggml 0.25.1"
+	Plugin      string `json:"plugin,omitempty"` // the file that was loaded, "" for none
+	// ProductBits is how many bits of their mantissa the factors of f32 products
+	// keep: 24 is all of them; tensor cores take 11.
+	ProductBits int      `json:"product_bits"`
+	Threads     int      `json:"threads"`         // CPU threads of a run that sets none
+	Notes       []string `json:"notes,omitempty"` // what else a user should know
 }
 
 // Stream is one session's stream of work: its state, its scratch memory, its

@@ -1,6 +1,7 @@
 package ops
 
 import (
+	"math"
 	"strings"
 
 	"qtsaccel/core/status"
@@ -165,8 +166,14 @@ func suggestion(name string, known []string) string {
 // it costs to round the other input to the same dtype, as devices do to multiply
 // the two. A result of such a dtype may be off by its own rounding. With quantised
 // weights kernels quantise the other factor, too.
-func (c *Call) Tolerance() float64 {
+//
+// productBits is what the backend keeps of the factors of f32 products, 24 for all.
+func (c *Call) Tolerance(productBits int) float64 {
 	t := c.Op.Tolerance
+	if c.Op.Products {
+		// Each factor is off by up to half a unit in the last place that it keeps.
+		t = max(t, 4*math.Ldexp(1, -productBits))
+	}
 	for _, in := range c.In {
 		if t <= exact {
 			if in.DType.Quantised() { // scale * q + least may be rounded once or twice

@@ -19,6 +19,7 @@ func init() {
 			optInt("groups", 1, "into how many groups the channels fall; each output channel reads one"),
 		},
 		Infer:     inferConv,
+		Products:  true,
 		Tolerance: 1e-5,
 		Pieces:    convPieces,
 		EvalPiece: func(c *Call, in, out []Value, piece int) error {
@@ -54,6 +55,7 @@ func init() {
 			optInt("groups", 1, "into how many groups the channels fall; each output channel reads one"),
 		},
 		Infer:     inferConv,
+		Products:  true,
 		Tolerance: 1e-5,
 		Pieces:    convPieces,
 		EvalPiece: func(c *Call, in, out []Value, piece int) error {

@@ -54,6 +54,10 @@ type Op struct {
 	// its output is that state afterwards.
 	Writes bool
 
+	// Products says that the operator multiplies matrices, or may be written so:
+	// then a device that rounds the factors of f32 products is off by that, too.
+	Products bool
+
 	// Tolerance is the largest error, relative to the largest magnitude of the
 	// exact result (and at least to 1), allowed to a backend that computes with
 	// f32 inputs and weights. 0 demands equality.

@@ -23,6 +23,7 @@ func init() {
 		},
 		Outputs:   []string{"h", "c"},
 		Infer:     inferLSTMCell,
+		Products:  true,
 		Tolerance: 1e-5,
 		Eval:      evalLSTMCell,
 		Decompose: func(b Builder, c *Call, in []Ref) ([]Ref, error) {
