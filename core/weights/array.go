@@ -3,6 +3,7 @@ package weights
 import (
 	"math"
 	"math/bits"
+	"unsafe"
 
 	"qtsaccel/core/quant"
 	"qtsaccel/core/status"
@@ -19,6 +20,17 @@ type Array struct {
 	// Data has all elements; Origin is where the one with all indices 0 begins.
 	Data   []byte
 	Origin int64
+	// Release, where it is not nil, lends the data: if it is dense, of the tensor's
+	// type, and aligned to [Alignment], it is used where it is, and must not change.
+	// Release is called, from any goroutine, when nothing uses it any more: when the
+	// last reference to the weights goes, or at once where the data was copied.
+	Release func()
+}
+
+// lendable says whether the array can be a tensor's data as it is.
+func (a *Array) lendable(t tensor.Type) bool {
+	return a.Release != nil && a.Strides == nil && a.Type.DType == t.DType && len(a.Data) > 0 &&
+		uintptr(unsafe.Pointer(unsafe.SliceData(a.Data[a.Origin:])))%Alignment == 0
 }
 
 // Reach is how many bytes before the first element (0 or less), and from its
@@ -73,7 +85,8 @@ func (a *Array) check() error {
 }
 
 // SetArray copies a tensor's data in from an array of its shape, and converts it to
-// the tensor's type where that is another one of real numbers. Errors are those of
+// the tensor's type where that is another one of real numbers; or it borrows the
+// array, see [Array]. Nothing is lent or released where it fails. Errors are those of
 // [Weights.Set]; SHAPE_MISMATCH: another shape, or data that is too short;
 // UNSUPPORTED: types that are not converted; INVALID_ARGUMENT: a value that the
 // tensor's type cannot hold, or see [Reach]. The tensor's data is undefined then.
@@ -88,10 +101,21 @@ func (w *Weights) SetArray(name string, a Array) error {
 		if a.Type.DType != t.Type.DType && (!quant.CanDecode(a.Type.DType) || !quant.CanEncode(t.Type.DType)) {
 			return status.Errorf(status.Unsupported, "%v cannot be converted to %v here", a.Type.DType, t.Type.DType)
 		}
+		if a.lendable(t.Type) {
+			t.data, t.borrowed, t.file = a.Data[a.Origin:][:t.Type.Bytes():t.Type.Bytes()], true, nil
+			w.mu.Lock()
+			defer w.mu.Unlock()
+			w.lent = append(w.lent, a.Release)
+			return nil
+		}
 		if err := t.allocate(); err != nil {
 			return err
 		}
-		return a.store(t.data, t.Type)
+		err := a.store(t.data, t.Type)
+		if err == nil && a.Release != nil {
+			a.Release()
+		}
+		return err
 	})
 }
 

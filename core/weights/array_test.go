@@ -1,12 +1,14 @@
 package weights
 
 import (
+	"bytes"
 	"encoding/binary"
 	"math"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
+	"qtsaccel/core/mem"
 	"qtsaccel/core/quant"
 	"qtsaccel/core/status"
 	"qtsaccel/core/tensor"
@@ -115,4 +117,65 @@ func TestWrongArrays(t *testing.T) {
 	_, err := tensorOf(t, w, "a").Freeze()
 	require.NoError(t, err)
 	requireError(t, w.SetArray("a", Array{Type: f32(2, 32), Data: ok}), status.InvalidState, "in use by a plan")
+}
+
+func TestLentArrays(t *testing.T) {
+	leavesNothing(t)
+	memory, err := mem.Alloc(1024)
+	require.NoError(t, err)
+	defer func() { require.NoError(t, mem.Free(memory)) }()
+	for name, c := range map[string]struct {
+		a    Array
+		lent bool
+	}{
+		"lent":              {Array{Type: f32(16), Data: memory[64:128]}, true},
+		"from 32 on":        {Array{Type: f32(16), Data: memory, Origin: 32}, true},
+		"not aligned":       {Array{Type: f32(16), Data: memory[4:]}, false},
+		"strided":           {Array{Type: f32(16), Strides: []int64{8}, Data: memory}, false},
+		"of another type":   {Array{Type: typed(tensor.F16, 16), Data: memory}, false},
+		"without a release": {Array{Type: f32(16), Data: memory}, false},
+	} {
+		w := New()
+		require.NoError(t, w.Declare("a", f32(16)))
+		released := 0
+		if name != "without a release" {
+			c.a.Release = func() { released++ }
+		}
+		memory[64] = 1
+		require.NoError(t, w.SetArray("a", c.a), name)
+		a := tensorOf(t, w, "a")
+		got, err := a.Freeze()
+		require.NoError(t, err)
+		if c.lent {
+			require.Zero(t, released, name)
+			require.Same(t, &c.a.Data[c.a.Origin], &got[0], name)
+			a.Retain()
+			w.Release()
+			require.Zero(t, released, "%s: in use", name)
+			a.Release()
+		} else {
+			w.Release()
+		}
+		if c.a.Release != nil {
+			require.Equal(t, 1, released, name)
+		}
+	}
+}
+
+// What a host lent is never written to: later data goes elsewhere.
+func TestSettingALentTensor(t *testing.T) {
+	leavesNothing(t)
+	memory, err := mem.Alloc(64)
+	require.NoError(t, err)
+	defer func() { require.NoError(t, mem.Free(memory)) }()
+	w := New()
+	require.NoError(t, w.Declare("a", f32(16)))
+	released := 0
+	lent := Array{Type: f32(16), Data: memory, Release: func() { released++ }}
+	requireError(t, w.SetArray("a", Array{Type: f32(17), Data: memory, Release: lent.Release}), status.ShapeMismatch)
+	require.NoError(t, w.SetArray("a", lent))
+	require.NoError(t, w.Set("a", bytes.Repeat([]byte{7}, 64)))
+	require.Equal(t, make([]byte, 64), memory)
+	w.Release()
+	require.Equal(t, 1, released)
 }

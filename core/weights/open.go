@@ -69,7 +69,8 @@ func (w *Weights) load(s *source, o Options) error {
 			if err := p.file.mapAll(); err != nil {
 				return err
 			}
-			t.data, t.file, t.end = p.file.mapping[p.Offset:p.Offset+p.Bytes:p.Offset+p.Bytes], p.file, p.Offset+p.Bytes
+			t.data, t.borrowed = p.file.mapping[p.Offset:p.Offset+p.Bytes:p.Offset+p.Bytes], true
+			t.file, t.end = p.file, p.Offset+p.Bytes
 			stored.Placement = Mapped
 		} else {
 			end := p.at + p.typ().Bytes()

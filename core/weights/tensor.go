@@ -18,8 +18,10 @@ type Tensor struct {
 	mu     sync.Mutex
 	data   []byte // nil until it is given; not nil for a tensor of no bytes
 	frozen bool
+	// data is part of a file or belongs to the host: it is never written to.
+	borrowed bool
 
-	// Where data is part of a mapped file: the file, and where the data ends in it.
+	// Of a mapped file: which, and where the data ends in it.
 	file *file
 	end  int64
 }
@@ -78,13 +80,13 @@ func errFrozen(t *Tensor) error {
 // allocate gives the tensor memory of its own unless it has it. The caller holds
 // t.mu.
 func (t *Tensor) allocate() error {
-	if t.data != nil && t.file == nil {
+	if t.data != nil && !t.borrowed {
 		return nil
 	}
 	data, err := t.weights.arena.Alloc(t.Type.Bytes())
 	if err != nil {
 		return err
 	}
-	t.data, t.file = data, nil // a file is never written to
+	t.data, t.borrowed, t.file = data, false, nil
 	return nil
 }

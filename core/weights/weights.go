@@ -37,6 +37,7 @@ type Weights struct {
 	tensors  []*Tensor
 	index    map[string]int
 	copies   map[*DeviceCopies]struct{} // those that have copies of these tensors
+	lent     []func()                   // give data of the host's back
 }
 
 // New makes weights without a tensor, with one reference.
@@ -92,6 +93,9 @@ func (w *Weights) free() {
 	_ = w.arena.Free()
 	for _, f := range w.files {
 		f.close()
+	}
+	for _, release := range w.lent {
+		release()
 	}
 }
 

@@ -1,0 +1,88 @@
+package weights
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"text/tabwriter"
+
+	"qtsaccel/core/status"
+	"qtsaccel/core/tensor"
+)
+
+// storedInfo is a line of the report.
+type storedInfo struct {
+	Name      string  `json:"name"`
+	FileName  string  `json:"file_name"`
+	Shape     []int64 `json:"shape"`
+	From      string  `json:"from"`
+	As        string  `json:"as"`
+	Placement string  `json:"placement"`
+	Bytes     int64   `json:"bytes"`
+	Note      string  `json:"note,omitempty"`
+}
+
+// storedReport is what became of a file's tensors.
+type storedReport struct {
+	Tensors     []storedInfo `json:"tensors"`
+	CopiedBytes int64        `json:"copied_bytes"`
+	MappedBytes int64        `json:"mapped_bytes"`
+}
+
+func (w *Weights) report() storedReport {
+	r := storedReport{Tensors: []storedInfo{}}
+	for _, s := range w.stored {
+		t := s.From
+		t.DType = s.As
+		r.Tensors = append(r.Tensors, storedInfo{
+			s.Name, s.FileName, append([]int64{}, t.Shape...), s.From.DType.String(), s.As.String(), s.Placement.String(), t.Bytes(), s.Note,
+		})
+		if s.Placement == Mapped {
+			r.MappedBytes += t.Bytes()
+		} else {
+			r.CopiedBytes += t.Bytes()
+		}
+	}
+	return r
+}
+
+// ReportText says of each tensor of the file in which type and where it was put,
+// and why a rule was not followed to the letter.
+func (w *Weights) ReportText() (string, error) {
+	if w.refs.Load() == 0 {
+		return "", errReleased()
+	}
+	r := w.report()
+	var b strings.Builder
+	t := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
+	for _, s := range r.Tensors {
+		from := ""
+		if s.FileName != s.Name {
+			from = fmt.Sprintf("%q ", s.FileName)
+		}
+		if s.From != s.As {
+			from += s.From
+		}
+		if from != "" {
+			from = "from " + strings.TrimSpace(from)
+		}
+		fmt.Fprintf(t, "%q\t%s%v\t%s\t%d bytes\t%s\t%s\n", s.Name, s.As, tensor.Shape(s.Shape), s.Placement, s.Bytes, from, s.Note)
+	}
+	if err := t.Flush(); err != nil {
+		return "", status.Errorf(status.Internal, "%w", err) // a Builder takes all
+	}
+	fmt.Fprintf(&b, "%d tensors, %d bytes copied, %d mapped\n", len(r.Tensors), r.CopiedBytes, r.MappedBytes)
+	return b.String(), nil
+}
+
+// ReportJSON is the same as JSON.
+func (w *Weights) ReportJSON() (string, error) {
+	if w.refs.Load() == 0 {
+		return "", errReleased()
+	}
+	text, err := json.Marshal(w.report())
+	if err != nil {
+		return "", status.Errorf(status.Internal, "%w", err)
+	}
+	return string(text), nil
+}
