@@ -4,11 +4,13 @@ package ggml
 import "C"
 
 import (
+	"math"
 	"runtime"
 	"unsafe"
 
 	"qtsaccel/core/backend"
 	"qtsaccel/core/graph"
+	"qtsaccel/core/mem"
 	"qtsaccel/core/status"
 	"qtsaccel/core/tensor"
 	"qtsaccel/core/weights"
@@ -28,7 +30,7 @@ func (s *stream) build(p *graph.Program) (*executable, error) {
 	}
 	err := l.lowerProgram()
 	if err == nil {
-		if code := C.shim_exec_new(s.ptr, l.b, &x.ptr); code != 0 {
+		if code := C.shim_exec_new(s.ptr, l.b, C.size_t(s.backend.free()), &x.ptr); code != 0 {
 			err = lastFailure(s.backend.info.Name)
 		}
 	} else {
@@ -44,6 +46,15 @@ func (s *stream) build(p *graph.Program) (*executable, error) {
 		x.threads = 1
 	}
 	return x, nil
+}
+
+// free is how much memory the device may be asked for. Of a graphics card's its
+// driver knows best.
+func (b *Backend) free() int64 {
+	if b.cpu {
+		return mem.Available()
+	}
+	return math.MaxInt64
 }
 
 func (l *lowering) lowerProgram() error {

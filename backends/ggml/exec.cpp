@@ -47,8 +47,9 @@ struct shim_exec {
         });
     }
 
-    void make();
-    void place_leaves();
+    void make(size_t free);
+    void check_scratch(size_t free) const;
+    void place_leaves(size_t free);
     void place_scratch();
     void write(ggml_tensor *leaf, const void *data, size_t bytes);
     void upload(const shim_span *in);
@@ -57,7 +58,7 @@ struct shim_exec {
     ggml_status compute_on_cpu(int32_t threads, void *cancel);
 };
 
-void shim_exec::make() {
+void shim_exec::make(size_t free) {
     // Every tensor may be a node or a leaf of the graph.
     size_t tensors = 0;
     parts->each_tensor([&](ggml_tensor *) { tensors++; });
@@ -66,11 +67,12 @@ void shim_exec::make() {
     graph = gg.new_graph_custom(graph_context.get(), size, false);
     for (ggml_tensor *root : parts->roots) gg.build_forward_expand(graph, root);
 
-    place_leaves();
+    place_leaves(free);
     parts->each_tensor([&](ggml_tensor *t) {
         const ggml_tensor *root = t->view_src != nullptr ? t->view_src : t;
         if (root->data == nullptr) scratched.push_back(t);
     });
+    check_scratch(free);
     place_scratch();
 
     for (const shim::constant &c : parts->constants) write(c.leaf, c.data.data(), c.data.size());
@@ -88,9 +90,11 @@ void shim_exec::make() {
     }
 }
 
-void shim_exec::place_leaves() {
+void shim_exec::place_leaves(size_t free) {
     for (ggml_tensor *leaf : parts->leaves) io_bytes += shim::padded_bytes(stream.device, leaf);
     if (io_bytes == 0) return;
+    if (io_bytes > free)
+        shim::fail(shim::out_of_memory, "a plan's inputs take %zu bytes, %zu are free", io_bytes, free);
     io = shim::allocate(stream.device, io_bytes, "the memory of a plan's inputs");
     char *at = static_cast<char *>(gg.backend_buffer_get_base(io));
     for (ggml_tensor *leaf : parts->leaves) {
@@ -99,6 +103,22 @@ void shim_exec::place_leaves() {
     }
     // An input that is a step's mask or index must never be read unset.
     gg.backend_buffer_clear(io, 0);
+}
+
+/*
+ * The system gives more host memory than there is and ends the process that uses
+ * it: what is not there must not be asked for.
+ */
+void shim_exec::check_scratch(size_t free) const {
+    size_t all = 0;
+    for (const ggml_tensor *t : scratched) {
+        if (t->view_src == nullptr) all += shim::padded_bytes(stream.device, t);
+    }
+    if (all <= free) return;
+    const size_t has = gg.gallocr_get_buffer_size(stream.scratch, 0), needs = stream.scratch_for(graph);
+    if (needs > has && needs - has > free) {
+        shim::fail(shim::out_of_memory, "scratch memory of %zu bytes is needed, %zu are free", needs, free + has);
+    }
 }
 
 void shim_exec::place_scratch() {
@@ -192,11 +212,11 @@ void shim_exec::compute(int32_t threads, void *cancel) {
     shim::fail(shim::device_lost, "the device failed to compute the graph");
 }
 
-int32_t shim_exec_new(shim_stream *stream, shim_builder *b, shim_exec **out) {
+int32_t shim_exec_new(shim_stream *stream, shim_builder *b, size_t free, shim_exec **out) {
     std::unique_ptr<shim_builder> parts(b);
     return shim::on_device(stream->device, [&] {
         auto made = std::make_unique<shim_exec>(*stream, std::move(parts));
-        made->make();
+        made->make(free);
         *out = made.release();
     });
 }

@@ -313,3 +313,31 @@ func TestMaskIsShared(t *testing.T) {
 		require.Equal(t, one, two)
 	}
 }
+
+func TestOutOfMemory(t *testing.T) {
+	b := cpuBackend(t, 1)
+	s := newStream(t, b)
+	requireStatus(t, status.OutOfMemory, s.AddState("vast", f32(1<<40)), `"vast"`, "4398046511104")
+
+	// A graph whose inputs are small and whose intermediate results are not.
+	g := newGraph(t)
+	x := input(t, g, "x", tensor.F32, 1)
+	wide := mustOp(t, g, "expand", []ops.Ref{x}, ops.IntsAttr("shape", 1<<20, 1<<20))
+	require.NoError(t, g.Output("sum", mustOp(t, g, "reduce_sum", []ops.Ref{wide})))
+	p, err := g.Bind(nil, b.Supports)
+	require.NoError(t, err)
+	_, err = s.Build(p)
+	requireStatus(t, status.OutOfMemory, err, `graph "test"`, "scratch memory", "43980")
+
+	g = newGraph(t)
+	require.NoError(t, g.Output("x", input(t, g, "x", tensor.F32, 1<<40)))
+	p, err = g.Bind(nil, b.Supports)
+	require.NoError(t, err)
+	_, err = s.Build(p)
+	requireStatus(t, status.OutOfMemory, err, "inputs", "4398046511104")
+
+	// The stream goes on.
+	in, out := ramp(100), make([]float32, 100)
+	require.NoError(t, build(t, b, s, chain(t, 100)).Run(buffers(in), buffers(out), options()))
+	require.Equal(t, chained(in), out)
+}

@@ -137,8 +137,11 @@ bool shim_builder_supported(struct shim_builder *b, struct shim_device *device, 
 
 struct shim_exec;
 
-/* Makes what was collected ready to run and takes the builder over, also on failure. */
-int32_t shim_exec_new(struct shim_stream *stream, struct shim_builder *b, struct shim_exec **out);
+/*
+ * Makes what was collected ready to run and takes the builder over, also on failure.
+ * It may take so many bytes as are free.
+ */
+int32_t shim_exec_new(struct shim_stream *stream, struct shim_builder *b, size_t free, struct shim_exec **out);
 void shim_exec_free(struct shim_exec *e);
 /* Whether a run on so many CPU threads is likely to take less time than on one. */
 bool shim_exec_worth_sharing(const struct shim_exec *e, int32_t threads);

@@ -20,6 +20,15 @@ shim_stream::~shim_stream() {
     });
 }
 
+size_t shim_stream::scratch_for(ggml_cgraph *graph) const {
+    // An allocator of its own: measuring makes one forget what it has.
+    const std::unique_ptr<ggml_gallocr, decltype(gg.gallocr_free)> measure(gg.gallocr_new(device.memory),
+                                                                           gg.gallocr_free);
+    size_t bytes = 0;
+    gg.gallocr_reserve_n_size(measure.get(), graph, nullptr, nullptr, &bytes);
+    return bytes;
+}
+
 void shim_stream::place(ggml_cgraph *graph) {
     const size_t before = gg.gallocr_get_buffer_size(scratch, 0);
     const bool placed = gg.gallocr_alloc_graph(scratch, graph);

@@ -8,6 +8,7 @@ import (
 
 	"qtsaccel/core/backend"
 	"qtsaccel/core/graph"
+	"qtsaccel/core/mem"
 	"qtsaccel/core/status"
 	"qtsaccel/core/tensor"
 )
@@ -27,6 +28,11 @@ type state struct {
 }
 
 func (s *stream) AddState(name string, t tensor.Type) error {
+	if s.backend.cpu {
+		if err := mem.Check(t.Bytes()); err != nil {
+			return status.Wrapf(err, "state %q, %v", name, t)
+		}
+	}
 	st := &state{typ: t}
 	ne := extents(t.Shape)
 	err := s.backend.do("state "+name, func() C.int32_t {

@@ -31,6 +31,9 @@ struct shim_stream {
     /* Puts the graph's tensors that have no memory yet into the scratch memory. */
     void place(ggml_cgraph *graph);
 
+    /* How much scratch memory the graph takes. */
+    size_t scratch_for(ggml_cgraph *graph) const;
+
     uint8_t *work_memory(size_t bytes);
 };
 

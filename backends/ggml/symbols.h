@@ -75,6 +75,7 @@
     X(gallocr_new)                 \
     X(gallocr_free)                \
     X(gallocr_alloc_graph)         \
+    X(gallocr_reserve_n_size)      \
     X(gallocr_get_buffer_size)     \
     X(threadpool_params_default)   \
     X(backend_free)                \
