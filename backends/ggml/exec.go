@@ -31,7 +31,7 @@ type executable struct {
 }
 
 func (x *executable) Run(in, out []backend.Buffer, o *backend.RunOptions) error {
-	threads := o.Threads
+	threads := min(o.Threads, maxThreads)
 	if threads == 0 {
 		threads = x.threads
 	}
