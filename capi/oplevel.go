@@ -57,26 +57,38 @@ var _ = [1]struct{}{}[(unsafe.Sizeof(C.qtsa_job{})^unsafe.Sizeof(job{}))|
 	(unsafe.Sizeof(C.qtsa_operand{})^unsafe.Sizeof(operand{}))|
 	(unsafe.Offsetof(C.qtsa_operand{}.data)^unsafe.Offsetof(operand{}.data))]
 
+// few is how many jobs, operands or matrices a call has room for without allocating.
+const few = 16
+
 // held keeps matrices alive that a call uses.
-type held []handle.Ref[*oplevel.Matrix]
+type held struct {
+	refs [few]handle.Ref[*oplevel.Matrix]
+	n    int // of refs
+	more []handle.Ref[*oplevel.Matrix]
+}
 
 func (h *held) acquire(matrix C.uintptr_t) (*oplevel.Matrix, error) {
 	ref, err := matrices.Acquire(handle.Handle(matrix))
 	if err != nil {
 		return nil, err
 	}
-	*h = append(*h, ref)
+	if h.n < few {
+		h.refs[h.n] = ref
+		h.n++
+	} else {
+		h.more = append(h.more, ref)
+	}
 	return ref.Object, nil
 }
 
-func (h held) release() {
-	for _, ref := range h {
-		ref.Release()
+func (h *held) release() {
+	for i := range h.n {
+		h.refs[i].Release()
+	}
+	for i := range h.more {
+		h.more[i].Release()
 	}
 }
-
-// few is how many jobs or operands a call has room for without allocating.
-const few = 16
 
 func (j *job) read(h *held) (oplevel.Job, error) {
 	if err := checkReserved(j.reserved); err != nil {
@@ -96,10 +108,10 @@ func go_qtsa_matmul(backend C.uintptr_t, x *C.const_float, t, nIn C.int64_t, job
 		if err != nil {
 			return status.Wrapf(err, "matmul")
 		}
-		var refs [few]handle.Ref[*oplevel.Matrix]
+		var h held
+		defer h.release()
 		var room [few]oplevel.Job
-		h, all := held(refs[:0]), room[:0]
-		defer func() { h.release() }()
+		all := room[:0]
 		for i := range given {
 			j, err := given[i].read(&h)
 			if err != nil {
@@ -120,9 +132,8 @@ func go_qtsa_conv2d(backend C.uintptr_t, x *C.const_float, geometry *C.const_con
 		case ofJob == nil:
 			return status.Errorf(status.InvalidArgument, "conv2d: job is null")
 		}
-		var refs [1]handle.Ref[*oplevel.Matrix]
-		h := held(refs[:0])
-		defer func() { h.release() }()
+		var h held
+		defer h.release()
 		j, err := (*job)(unsafe.Pointer(ofJob)).read(&h)
 		if err != nil {
 			return status.Wrapf(err, "conv2d: job")
@@ -160,10 +171,9 @@ func go_qtsa_op_run(backend C.uintptr_t, op *C.const_char, inputs *C.const_opera
 			return status.Errorf(status.InvalidArgument, "op is null")
 		}
 		name := borrowed(op)
-		var refs [few]handle.Ref[*oplevel.Matrix]
+		var h held
+		defer h.release()
 		var roomIn, roomOut [few]oplevel.Operand
-		h := held(refs[:0])
-		defer func() { h.release() }()
 		in, err := readOperands(roomIn[:0], inputs, nInputs, "inputs", &h)
 		if err != nil {
 			return status.Wrapf(err, "%q", name)
@@ -176,7 +186,10 @@ func go_qtsa_op_run(backend C.uintptr_t, op *C.const_char, inputs *C.const_opera
 		if err != nil {
 			return status.Wrapf(err, "%q", name)
 		}
-		return c.OpRun(name, in, attributes(given), out, oplevel.Flags(flags))
+		return c.OpRun(name, in, oplevel.Attributes{
+			AppendKey: func(key []byte) []byte { return attributesKey(key, given) },
+			Read:      func() ([]ops.AttrArg, error) { return readAttrs(attrs, nAttrs) },
+		}, out, oplevel.Flags(flags))
 	})
 }
 
@@ -212,18 +225,8 @@ func readOperands(to []oplevel.Operand, p *C.const_operand, n C.size_t, paramete
 	return to, nil
 }
 
-// attributes are those of a call, where the host has them.
-type attributes []C.qtsa_attr
-
-func (a attributes) Read() ([]ops.AttrArg, error) {
-	if len(a) == 0 {
-		return nil, nil
-	}
-	return readAttrs((*C.const_attr)(unsafe.Pointer(unsafe.SliceData(a))), C.size_t(len(a)))
-}
-
-// AppendKey takes down all that Read would see.
-func (a attributes) AppendKey(key []byte) []byte {
+// attributesKey takes down all that readAttrs would see.
+func attributesKey(key []byte, a []C.qtsa_attr) []byte {
 	for i := range a {
 		attr := &a[i]
 		key = appendText(key, attr.name)

@@ -60,10 +60,11 @@ func (g *Geometry) check() error {
 				side.out, side.got, side.in, g.padding(), side.n, g.padding(), g.K, g.Stride, want)
 		}
 	}
-	if err := (tensor.Type{DType: tensor.F32, Shape: tensor.Shape{g.OH, g.OW, g.K * g.K, g.CIn}}).Check(false); err != nil {
-		return status.Wrapf(err, "windows")
+	if _, err := f32Bytes("kernel", g.K, g.K, g.CIn); err != nil {
+		return err
 	}
-	return nil
+	_, err := f32Bytes("windows", g.OH, g.OW, g.window())
+	return err
 }
 
 func (n *Norm) check(channels int64) error {
@@ -196,7 +197,7 @@ func (g *Geometry) tilePixels(normalised bool) int64 {
 // each window fetched by number; and the product with the weight.
 func (s *sketch) conv2d(g *Geometry, n *Norm, j *Job, careful bool, tile int64) {
 	x := s.input(f32(g.H*g.W, g.CIn))
-	load := s.norm(x, g, n)
+	load := s.norm(x, g, *n)
 	weight := s.rows(j.Weight, careful)
 	bias := ops.None
 	if j.Bias != nil {

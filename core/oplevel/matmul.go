@@ -146,7 +146,7 @@ func (c *Calls) checkMatmul(x unsafe.Pointer, t, nIn int64, jobs []Job, flags Fl
 	if err := notNull("x", x); err != nil && t > 0 {
 		return false, err
 	}
-	xBytes, err := f32Bytes("x", max(t, 1), nIn)
+	xBytes, err := f32Bytes("x", 1, max(t, 1), nIn)
 	if err != nil {
 		return false, err
 	}
@@ -166,7 +166,7 @@ func (j *Job) checkIn(c *Calls, x unsafe.Pointer, xBytes, t, nIn int64, jobs []J
 	if j.Y == nil {
 		return status.Errorf(status.InvalidArgument, "%s has y null", jobName(i))
 	}
-	bytes, err := f32Bytes("y", t, j.NOut)
+	bytes, err := f32Bytes("y", 1, t, j.NOut)
 	if err != nil {
 		return status.Wrapf(err, "%s", jobName(i))
 	}

@@ -6,7 +6,7 @@ import (
 
 // norm gives what normalises rows of x [pixels, channels] as they are loaded. Group
 // statistics are taken over all of x, block by block, so that they need no second x.
-func (s *sketch) norm(x ops.Ref, g *Geometry, n *Norm) func(ops.Ref) ops.Ref {
+func (s *sketch) norm(x ops.Ref, g *Geometry, n Norm) func(ops.Ref) ops.Ref {
 	gamma, beta := ops.None, ops.None
 	if n.Gamma != nil {
 		gamma = s.input(f32(g.CIn))
@@ -34,7 +34,7 @@ func (s *sketch) norm(x ops.Ref, g *Geometry, n *Norm) func(ops.Ref) ops.Ref {
 // groupNorm is (x - mean) / sqrt(var + eps) * gamma + beta, mean and var those of the
 // channel's group over all pixels. The mean is taken first, since the mean square
 // less the squared mean loses digits where the mean is large.
-func (s *sketch) groupNorm(x ops.Ref, g *Geometry, n *Norm, gamma, beta ops.Ref) func(ops.Ref) ops.Ref {
+func (s *sketch) groupNorm(x ops.Ref, g *Geometry, n Norm, gamma, beta ops.Ref) func(ops.Ref) ops.Ref {
 	mean := s.groupMeans(x, g, n, func(block ops.Ref) ops.Ref { return block })
 	variance := s.groupMeans(x, g, n, func(block ops.Ref) ops.Ref {
 		return s.op("square", []ops.Ref{s.op("sub", []ops.Ref{block, mean})})
@@ -53,7 +53,7 @@ func (s *sketch) groupNorm(x ops.Ref, g *Geometry, n *Norm, gamma, beta ops.Ref)
 }
 
 // groupMeans gives [channels], for each channel the mean of f over its group.
-func (s *sketch) groupMeans(x ops.Ref, g *Geometry, n *Norm, f func(ops.Ref) ops.Ref) ops.Ref {
+func (s *sketch) groupMeans(x ops.Ref, g *Geometry, n Norm, f func(ops.Ref) ops.Ref) ops.Ref {
 	pixels, perGroup := g.H*g.W, g.CIn/n.Groups
 	block := max(1, tileBytes/(4*4*g.CIn)) // in four forms
 	sum := ops.None

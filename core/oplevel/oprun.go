@@ -25,11 +25,12 @@ func (o *Operand) dtypeAndShape() (tensor.DType, tensor.Shape) {
 	return o.Type.DType, o.Type.Shape
 }
 
-// Attributes are an operator's as the caller has them: Key tells them from others,
-// Read gives them, for a call that is met first.
-type Attributes interface {
-	AppendKey(key []byte) []byte
-	Read() ([]ops.AttrArg, error)
+// Attributes are an operator's as the caller has them.
+type Attributes struct {
+	// AppendKey takes down what tells them from others.
+	AppendKey func(key []byte) []byte
+	// Read gives them, for a call that is met first.
+	Read func() ([]ops.AttrArg, error)
 }
 
 // OpRun runs any operator of the table but those that work on state.

@@ -2,11 +2,11 @@ package oplevel
 
 import (
 	"encoding/binary"
+	"math"
 	"unsafe"
 
 	"qtsaccel/core/backend"
 	"qtsaccel/core/status"
-	"qtsaccel/core/tensor"
 )
 
 // request is one call while it is under way. Requests are used again, so that their
@@ -133,9 +133,13 @@ func notNull(name string, p unsafe.Pointer) error {
 	return nil
 }
 
-// f32Bytes is the size of an f32 tensor of a shape, checked.
-func f32Bytes(name string, shape ...int64) (int64, error) {
-	t := tensor.Type{DType: tensor.F32, Shape: shape}
+// f32Bytes is the size of an f32 tensor [a, b, c], checked.
+func f32Bytes(name string, a, b, c int64) (int64, error) {
+	const most = math.MaxInt32 // three of these could overflow, two cannot
+	if a <= most && b <= most && a*b <= most && c <= most && min(a, b, c) > 0 {
+		return 4 * a * b * c, nil
+	}
+	t := f32(a, b, c)
 	if err := t.Check(false); err != nil {
 		return 0, status.Wrapf(err, "%s", name)
 	}
