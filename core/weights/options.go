@@ -11,7 +11,9 @@ type Placement int32
 
 const (
 	// Auto copies small files (up to 64 MiB) and those of file systems whose reads
-	// may fail later, such as network ones, and maps the others.
+	// may fail later, such as network ones, and maps the others, but for f32 and
+	// bf16 tensors that do not begin at a multiple of 64: products with them would be
+	// slower. If memory does not suffice for a copy, it maps like Mapped.
 	Auto Placement = 0
 	// Copied reads the data into memory of its own.
 	Copied Placement = 1
@@ -40,9 +42,8 @@ func (p Placement) String() string {
 }
 
 // Alignment is what the data of every tensor is aligned to at least: what ggml's
-// CPU backend asks for, and what the tensors of GGUF files are aligned to. Rows
-// are not aligned in any case, and products were measured to be no slower than
-// from data aligned to cache lines.
+// CPU backend asks for, and what the tensors of GGUF files are aligned to. What is
+// copied is aligned to [mem.Alignment].
 const Alignment = 32
 
 // Options say how a file is opened. The zero value is every default.

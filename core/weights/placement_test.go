@@ -156,6 +156,39 @@ func TestAutoMapsLargeFiles(t *testing.T) {
 	}
 }
 
+// In a large file f32 and bf16 tensors are mapped only from the beginning of a cache
+// line.
+func TestAutoCopiesWhatWouldBeSlower(t *testing.T) {
+	leavesNothing(t)
+	if !mem.CanMapFiles {
+		t.Skip("files cannot be mapped here")
+	}
+	var types []tensor.Type
+	for _, d := range []tensor.DType{tensor.F32, tensor.BF16, tensor.F16, tensor.I32} {
+		types = append(types, typed(d, 32), typed(tensor.I8, 32), typed(d, 32), typed(tensor.I8, 32)) // one of the two lies at 64
+	}
+	path := ggufFile(t, append(types, typed(tensor.I8, smallFile))...)
+	w, err := Open(path)
+	require.NoError(t, err)
+	defer w.Release()
+	c, err := Inspect(path)
+	require.NoError(t, err)
+	copied := 0
+	for i, s := range w.Stored() {
+		wide := s.From.DType == tensor.F32 || s.From.DType == tensor.BF16
+		want := Mapped
+		if wide && c.Tensors[i].Offset%64 != 0 {
+			want = Copied
+			copied++
+		}
+		require.Equal(t, want, s.Placement, "%v at %d", s.From, c.Tensors[i].Offset)
+		data, err := tensorOf(t, w, s.Name).Freeze()
+		require.NoError(t, err)
+		requirePattern(t, data[:min(len(data), 100)], i)
+	}
+	require.Equal(t, 2, copied)
+}
+
 // A valid file larger than memory: copying says so before anything is read,
 // mapping works, and so does what is tried next.
 func TestAFileLargerThanMemory(t *testing.T) {

@@ -1,0 +1,97 @@
+// Command weights measures how fast weights come from a file to a CPU plan, and
+// how fast they are converted, and writes dist/bench/weights.json. `make
+// bench-weights` runs it. It takes 2 GiB of disk, once, and 4 GiB of memory.
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"time"
+)
+
+// result is what is written. The first four are what the project is held to, null
+// where they could not be measured.
+type result struct {
+	MapMS          *float64 `json:"map_ms"`                // from a warm 1 GiB f16 GGUF file to a CPU plan, mapped
+	CopyOverMemcpy *float64 `json:"copy_rate_over_memcpy"` // into new memory in huge pages, on as many threads
+	QuantizeQ8GBs  *float64 `json:"quantize_q8_0_gbs"`     // f32 read a second, from a warm file, on all threads
+	QuantizeQ4KGBs *float64 `json:"quantize_q4_K_gbs"`
+
+	CopiedPlanMS     *float64 `json:"copied_plan_ms"`         // as map_ms, copied
+	FirstRunMappedMS *float64 `json:"first_run_mapped_ms"`    // the run after it, which takes the page faults
+	FirstRunCopiedMS *float64 `json:"first_run_copied_ms"`    // likewise
+	CopyGBs          *float64 `json:"copy_gbs"`               // reading into new memory
+	MemcpyNewGBs     *float64 `json:"memcpy_new_gbs"`         // what copy_rate_over_memcpy compares with
+	MemcpyTouchedGBs *float64 `json:"memcpy_touched_gbs"`     // into memory touched before, on one thread
+	CopyOverTouched  *float64 `json:"copy_rate_over_touched"` // reading over that
+	// Time of products of one row with weights at 32 beyond a multiple of 64,
+	// over that at one.
+	Align32Over64 map[string]float64 `json:"aligned_32_over_64"`
+
+	Threads int      `json:"threads"`
+	Rounds  int      `json:"rounds"`
+	Skipped []string `json:"skipped,omitempty"`
+	Machine string   `json:"machine"`
+	At      string   `json:"at"`
+}
+
+const (
+	rounds = 9
+	size   = 1 << 30
+)
+
+func main() {
+	if err := run(filepath.Join("dist", "bench")); err != nil {
+		fmt.Fprintln(os.Stderr, "weights:", err)
+		os.Exit(1)
+	}
+}
+
+func run(out string) error {
+	if err := os.MkdirAll(out, 0o755); err != nil {
+		return err
+	}
+	b, err := newBench(out)
+	if err != nil {
+		return err
+	}
+	defer b.close()
+	r := result{Threads: runtime.GOMAXPROCS(0), Rounds: rounds, Machine: machine(), At: time.Now().UTC().Format(time.RFC3339)}
+	for _, measure := range []func(*result) error{b.plans, b.copies, b.quantise, b.alignment} {
+		if err := measure(&r); err != nil {
+			return err
+		}
+	}
+	text, err := json.MarshalIndent(r, "", "  ")
+	if err != nil {
+		return err
+	}
+	fmt.Println(string(text))
+	return os.WriteFile(filepath.Join(out, "weights.json"), append(text, '\n'), 0o644)
+}
+
+// machine names the processor.
+func machine() string {
+	text, err := os.ReadFile("/proc/cpuinfo")
+	if err != nil {
+		return runtime.GOARCH
+	}
+	return cpuName(string(text))
+}
+
+func median(v []float64) *float64 {
+	s := slices.Sorted(slices.Values(v))
+	m := s[len(s)/2]
+	return &m
+}
+
+// milliseconds is how long f takes.
+func milliseconds(f func() error) (float64, error) {
+	start := time.Now()
+	err := f()
+	return float64(time.Since(start)) / 1e6, err
+}

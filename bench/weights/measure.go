@@ -1,0 +1,376 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"strconv"
+	"sync"
+	"time"
+	"unsafe"
+
+	"qtsaccel/backends/providers"
+	"qtsaccel/core/backend"
+	"qtsaccel/core/choice"
+	"qtsaccel/core/graph"
+	"qtsaccel/core/mem"
+	"qtsaccel/core/ops"
+	"qtsaccel/core/session"
+	"qtsaccel/core/tensor"
+	"qtsaccel/core/weights"
+)
+
+const (
+	matrices = 32
+	columns  = 4096
+)
+
+// bench has what measurements use.
+type bench struct {
+	backend  *session.Backend
+	session  *session.Session
+	f16, f32 string // files of 1 GiB
+}
+
+func newBench(out string) (*bench, error) {
+	b := &bench{f16: filepath.Join(out, "weights-f16.gguf"), f32: filepath.Join(out, "weights-f32.gguf")}
+	for path, d := range map[string]tensor.DType{b.f16: tensor.F16, b.f32: tensor.F32} {
+		if info, err := os.Stat(path); err == nil && info.Size() > size {
+			continue
+		}
+		if err := makeFile(path, d); err != nil {
+			return nil, err
+		}
+	}
+	dir, err := filepath.Abs(filepath.Join("dist", "lib", "qtsaccel"))
+	if err != nil {
+		return nil, err
+	}
+	if b.backend, err = session.OpenBackend(choice.Request{Backend: "cpu", PluginDir: dir}, os.Getenv, providers.New(os.Getenv, "").All()); err != nil {
+		return nil, err
+	}
+	b.session, err = session.New(b.backend)
+	return b, err
+}
+
+func (b *bench) close() {
+	b.session.Release()
+	b.backend.Release()
+}
+
+// makeFile writes matrices of small numbers, 1 GiB in all.
+func makeFile(path string, d tensor.DType) error {
+	w := weights.New()
+	defer w.Release()
+	t := tensor.Type{DType: d, Shape: tensor.Shape{0, columns}}
+	_, width := d.Block()
+	t.Shape[0] = size / matrices / columns / width
+	data := make([]byte, t.Bytes())
+	for i := 0; i < len(data); i += int(width) { // between 1/64 and 2, of both signs
+		n := uint32(i)*2654435761>>7 ^ uint32(i)
+		data[i], data[i+int(width)-2] = byte(n), byte(n>>8)
+		if d == tensor.F16 {
+			data[i+1] = byte(n>>16)&0x83 | 0x24 + byte(n>>20)&0x18
+		} else {
+			data[i+3] = byte(n>>16)&0x80 | 0x3c + byte(n>>20)&3
+		}
+	}
+	for i := range matrices {
+		name := fmt.Sprintf("blk.%d.weight", i)
+		if err := w.Declare(name, t); err != nil {
+			return err
+		}
+		if err := w.Set(name, data); err != nil {
+			return err
+		}
+	}
+	return w.Save(path, nil)
+}
+
+// plan is a plan of products with weights, with its input and output.
+type plan struct {
+	*session.Plan
+	in, out []backend.Buffer
+	memory  mem.Arena
+}
+
+// newPlan multiplies rows of x with each of the weights.
+func (b *bench) newPlan(w *weights.Weights, rows int64, names ...string) (*plan, error) {
+	g := graph.New("weights")
+	defer g.Release()
+	x, err := g.Input("x", tensor.Type{DType: tensor.F32, Shape: tensor.Shape{rows, columns}})
+	if err != nil {
+		return nil, err
+	}
+	p := &plan{}
+	if p.in, err = p.buffers(p.in, rows*columns); err != nil {
+		return nil, err
+	}
+	for i, name := range names {
+		weight, err := g.Weight(w, name)
+		if err != nil {
+			return nil, err
+		}
+		y, err := g.Op("linear", []ops.Ref{x, weight}, nil, 1)
+		if err != nil {
+			return nil, err
+		}
+		if err := g.Output(fmt.Sprint(i), y[0]); err != nil {
+			return nil, err
+		}
+		t, err := find(w, name)
+		if err != nil {
+			return nil, err
+		}
+		if p.out, err = p.buffers(p.out, rows*t.Type.Shape[0]); err != nil {
+			return nil, err
+		}
+	}
+	if p.Plan, err = session.NewPlan(b.session, g, session.Options{}); err != nil {
+		return nil, err
+	}
+	return p, p.Prepare(nil)
+}
+
+func (p *plan) buffers(list []backend.Buffer, elements int64) ([]backend.Buffer, error) {
+	data, err := p.memory.Alloc(4 * elements)
+	if err != nil {
+		return nil, err
+	}
+	return append(list, backend.Buffer{Data: unsafe.Pointer(unsafe.SliceData(data)), Bytes: uintptr(len(data))}), nil
+}
+
+func (p *plan) run() error { return p.Run(p.in, p.out, session.RunOptions{}) }
+
+func (p *plan) close() {
+	p.Release()
+	_ = p.memory.Free()
+}
+
+// plans measures from a file to a plan, and the first run after.
+func (b *bench) plans(r *result) error {
+	names := make([]string, matrices)
+	for i := range names {
+		names[i] = fmt.Sprintf("blk.%d.weight", i)
+	}
+	for _, c := range []struct {
+		placement       weights.Placement
+		ready, firstRun **float64
+	}{{weights.Mapped, &r.MapMS, &r.FirstRunMappedMS}, {weights.Copied, &r.CopiedPlanMS, &r.FirstRunCopiedMS}} {
+		var ready, first []float64
+		for range rounds {
+			start := time.Now()
+			w, err := weights.OpenWith(b.f16, weights.Options{Placement: c.placement})
+			if err != nil {
+				return err
+			}
+			p, err := b.newPlan(w, 1, names...)
+			if err != nil {
+				return err
+			}
+			ready = append(ready, float64(time.Since(start))/1e6)
+			ms, err := milliseconds(p.run)
+			if err != nil {
+				return err
+			}
+			first = append(first, ms)
+			p.close()
+			w.Release()
+		}
+		*c.ready, *c.firstRun = median(ready), median(first)
+	}
+	return nil
+}
+
+// copies measures reading into new memory beside memcpy, turn by turn.
+func (b *bench) copies(r *result) error {
+	src, err := mem.Alloc(size)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = mem.Free(src) }()
+	touched, err := mem.Alloc(size)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = mem.Free(touched) }()
+	for i := range src {
+		src[i], touched[i] = byte(i), 1
+	}
+	var read, newMemory, touchedMemory, overNew, overTouched []float64
+	rate := func(ms float64) float64 { return size / ms / 1e6 }
+	for range rounds {
+		ms, err := milliseconds(func() error {
+			w, err := weights.OpenWith(b.f16, weights.Options{Placement: weights.Copied})
+			if err == nil {
+				defer w.Release()
+			}
+			return err
+		})
+		if err != nil {
+			return err
+		}
+		fresh, err := milliseconds(func() error {
+			dst, err := mem.Alloc(size)
+			if err != nil {
+				return err
+			}
+			copyOnThreads(dst, src)
+			return mem.Free(dst)
+		})
+		if err != nil {
+			return err
+		}
+		known, err := milliseconds(func() error { copy(touched, src); return nil })
+		if err != nil {
+			return err
+		}
+		read, newMemory, touchedMemory = append(read, rate(ms)), append(newMemory, rate(fresh)), append(touchedMemory, rate(known))
+		overNew, overTouched = append(overNew, fresh/ms), append(overTouched, known/ms)
+	}
+	r.CopyGBs, r.MemcpyNewGBs, r.MemcpyTouchedGBs = median(read), median(newMemory), median(touchedMemory)
+	r.CopyOverMemcpy, r.CopyOverTouched = median(overNew), median(overTouched)
+	return nil
+}
+
+// copyOnThreads copies on as many threads as reading takes.
+func copyOnThreads(dst, src []byte) {
+	threads := min(runtime.GOMAXPROCS(0), 4)
+	var group sync.WaitGroup
+	for i := range threads {
+		from, to := len(src)/threads*i, len(src)/threads*(i+1)
+		group.Go(func() { copy(dst[from:to], src[from:to]) })
+	}
+	group.Wait()
+}
+
+// quantise measures converting on the way in.
+func (b *bench) quantise(r *result) error {
+	var rates []float64
+	for range max(rounds/3, 1) {
+		ms, err := milliseconds(func() error {
+			w, err := weights.OpenWith(b.f32, weights.Options{Rules: []weights.Rule{{Pattern: "*", DType: tensor.Q8_0}}})
+			if err == nil {
+				defer w.Release()
+			}
+			return err
+		})
+		if err != nil {
+			return err
+		}
+		rates = append(rates, size/ms/1e6)
+	}
+	r.QuantizeQ8GBs = median(rates)
+	r.Skipped = append(r.Skipped, "quantize_q4_K_gbs: ggml's quantiser is not reached yet")
+	return nil
+}
+
+// alignment measures products of one row with the same matrix at a multiple of 64
+// and at 32 beyond one: of matrices that a cache holds, and of those that come from
+// memory.
+func (b *bench) alignment(r *result) error {
+	dir, err := os.MkdirTemp("", "qtsaccel-bench")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	r.Align32Over64 = map[string]float64{}
+	for _, c := range []struct {
+		name string
+		rows int64 // of the matrix
+	}{{"cached", 512}, {"memory", 8192}} {
+		for _, d := range []tensor.DType{tensor.F32, tensor.F16, tensor.BF16, tensor.Q8_0} {
+			ratio, err := b.aligned(filepath.Join(dir, "aligned.gguf"), tensor.Type{DType: d, Shape: tensor.Shape{c.rows, columns}})
+			if err != nil {
+				return err
+			}
+			r.Align32Over64[c.name+" "+d.String()] = ratio
+		}
+	}
+	return nil
+}
+
+// aligned is the time from 32 beyond over that from a multiple of 64.
+func (b *bench) aligned(path string, t tensor.Type) (float64, error) {
+	w := weights.New()
+	defer w.Release()
+	// 32 bytes between two: whichever way the file begins, one of them lies at a
+	// multiple of 64.
+	for i, t := range []tensor.Type{t, {DType: tensor.F32, Shape: tensor.Shape{8}}, t} {
+		name := strconv.Itoa(i)
+		if err := w.Declare(name, t); err != nil {
+			return 0, err
+		}
+		if err := w.Set(name, make([]byte, t.Bytes())); err != nil {
+			return 0, err
+		}
+	}
+	if err := w.Save(path, nil); err != nil {
+		return 0, err
+	}
+	mapped, err := weights.OpenWith(path, weights.Options{Placement: weights.Mapped})
+	if err != nil {
+		return 0, err
+	}
+	defer mapped.Release()
+	first, err := b.newPlan(mapped, 1, "0")
+	if err != nil {
+		return 0, err
+	}
+	defer first.close()
+	second, err := b.newPlan(mapped, 1, "2")
+	if err != nil {
+		return 0, err
+	}
+	defer second.close()
+	x, err := find(mapped, "0")
+	if err != nil {
+		return 0, err
+	}
+	data, err := x.Freeze()
+	if err != nil {
+		return 0, err
+	}
+	if uintptr(unsafe.Pointer(unsafe.SliceData(data)))%64 != 0 {
+		first, second = second, first
+	}
+	return ratioOf(second.run, first.run)
+}
+
+// ratioOf is the median of how long a takes over b, turn by turn.
+func ratioOf(a, b func() error) (float64, error) {
+	var ratios []float64
+	for range 10 * rounds {
+		var ms [2]float64
+		for i, f := range []func() error{a, b} {
+			if err := f(); err != nil {
+				return 0, err
+			}
+			var err error
+			if ms[i], err = milliseconds(f); err != nil {
+				return 0, err
+			}
+		}
+		ratios = append(ratios, ms[0]/ms[1])
+	}
+	return *median(ratios), nil
+}
+
+func find(w *weights.Weights, name string) (*weights.Tensor, error) {
+	i, err := w.Find(name)
+	if err != nil {
+		return nil, err
+	}
+	return w.At(i)
+}
+
+var modelName = regexp.MustCompile(`model name\s*: (.*)`)
+
+func cpuName(cpuinfo string) string {
+	if m := modelName.FindStringSubmatch(cpuinfo); m != nil {
+		return m[1]
+	}
+	return runtime.GOARCH
+}
