@@ -113,6 +113,35 @@ test: deps lib test-lib test-data test-go ## Set up what is needed and run every
 test-go: ggml
 	@go test ./...
 
+# Python with what its tests need, made anew when that changes.
+VENV := $(DIST)/venv
+VENV_STAMP := $(VENV)/.made
+PYTHON ?= python3
+$(VENV_STAMP): bindings/python/requirements-dev.txt
+	@$(PYTHON) -c 'import ensurepip' 2>/dev/null || build/deps.sh python3-venv
+	@rm -rf $(VENV) && $(PYTHON) -m venv $(VENV)
+	@$(VENV)/bin/pip install -q --disable-pip-version-check -r $<
+	@touch $@
+
+# The wheel is built from a copy of the package, with the library, its plugins and
+# the tool beside it.
+WHEEL_TREE := $(DIST)/wheel/tree
+.PHONY: wheel
+wheel: lib bin $(VENV_STAMP) ## Build the Python wheel into dist/wheel, with library, plugins and tool
+	@rm -rf $(DIST)/wheel && mkdir -p $(WHEEL_TREE)
+	@cp -r bindings/python/. $(WHEEL_TREE) && cp LICENSE $(WHEEL_TREE)/ && cp $(DIST)/licenses/ggml.txt $(WHEEL_TREE)/LICENSE.ggml
+	@native=$(WHEEL_TREE)/qtsaccel/native && mkdir -p $$native/lib $$native/bin && \
+	cp $(LIB) $$native/lib/ && cp -rL $(DIST)/lib/qtsaccel $$native/lib/ && cp $(DIST)/bin/qtsaccel $$native/bin/
+	@cd $(WHEEL_TREE) && $(abspath $(VENV))/bin/hatchling build -t wheel -d $(abspath $(DIST))/wheel
+	@rm -rf $(WHEEL_TREE) && ls $(DIST)/wheel/*.whl
+
+.PHONY: test-python
+test-python: wheel examples test-data ## Check and test the Python package, and the wheel in an empty environment
+	@cd bindings/python && for check in 'ruff check -q' 'ruff format -q --check' 'mypy'; do \
+	  $(abspath $(VENV))/bin/$$check $$([ "$$check" = mypy ] && echo qtsaccel || echo . ../../examples/python ../../tests/python); done
+	@PYTHONPATH=bindings/python QTSACCEL_LIBRARY=$(abspath $(LIB)) PYTHONDONTWRITEBYTECODE=1 \
+	  $(VENV)/bin/python -m pytest -q -rs -p no:cacheprovider tests/python
+
 # The library with hooks for tests (capi/hooks.go), and the same with the address
 # sanitizer. They use the plugins of the other.
 .PHONY: test-lib asan-lib
@@ -122,6 +151,10 @@ test-lib: lib
 asan-lib: lib
 	@$(call build-lib,$(DIST)/asan/$(notdir $(LIB)),-asan -tags qtsatest)
 	@ln -sfn ../lib/qtsaccel $(DIST)/asan/qtsaccel
+
+.PHONY: test-cpp
+test-cpp: deps lib test-data ## Test the C++ header, and the examples in C++ beside those in C
+	@go test ./tests/cpp
 
 .PHONY: test-race
 test-race: ggml ## Run the Go tests with the race detector

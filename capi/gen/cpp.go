@@ -23,7 +23,9 @@ func cppOps(h *header) ([]byte, error) {
 #ifndef QTSACCEL_OPS_HPP
 #define QTSACCEL_OPS_HPP
 
-#include "qtsaccel.hpp"
+#ifndef QTSACCEL_HPP
+#error "include qtsaccel.hpp, of which this is a part"
+#endif
 
 `)
 	for _, s := range h.types.structs {

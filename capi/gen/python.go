@@ -107,7 +107,7 @@ class Api:
 	return append(pythonImports(b.String()), b.Bytes()...), nil
 }
 
-var ctypesForm = regexp.MustCompile(`\b(?:c_\w+|POINTER|Structure|CDLL|CFUNCTYPE)\b`)
+var ctypesForm = regexp.MustCompile(`\b(?:c_(?:(?:char|void)_p|double|float|size_t|u?int\d+)|POINTER|Structure|CDLL|CFUNCTYPE)\b`)
 
 // pythonImports is the head of _bindings.py: of ctypes, what the rest uses.
 func pythonImports(body string) []byte {

@@ -8,9 +8,8 @@ import json
 from pathlib import Path
 
 import numpy as np
-from PIL import Image
-
 import qtsaccel as qa
+from PIL import Image
 from qtsaccel import ops
 
 FACTOR, REACH, TILE = 2, 10, 128  # REACH: how far a pixel can matter in the result
@@ -55,8 +54,8 @@ def stretches(side: int, size: int) -> list[tuple[int, int, int]]:
 
 
 def upscale(session: qa.Session, weights: qa.Weights, picture: np.ndarray) -> np.ndarray:
-    """[3, height, width] from 0 to 255 to the same twice as large, window by window."""
-    height, width = (min(n, TILE) for n in picture.shape[1:])
+    """[3, height, width] to the same twice as large, window by window."""
+    height, width = np.minimum(picture.shape[1:], TILE).tolist()
     plan = session.plan(build(weights, height, width))
     result = np.empty((3, FACTOR * picture.shape[1], FACTOR * picture.shape[2]), np.float32)
     for v, *rows in stretches(picture.shape[1], height):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from ctypes import addressof, c_char
-from typing import Any, Union
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -13,7 +13,7 @@ from ._bindings import DType
 from ._errors import invalid, mismatch
 
 Array = npt.NDArray[Any]
-DTypeLike = Union[DType, str, npt.DTypeLike]
+DTypeLike = DType | str | npt.DTypeLike
 
 _NUMPY: dict[DType, np.dtype[Any]] = {
     DType.F32: np.dtype(np.float32),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, Union
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -17,7 +17,7 @@ from ._handle import Handle
 from ._library import api, check
 from ._weights import TensorInfo, Weights, c_shape, info_of
 
-_LAST = 2**63 - 1
+_LAST = 2**40  # beyond the end of any axis
 
 
 class Dim(int):
@@ -33,7 +33,7 @@ class Dim(int):
     __str__ = __repr__
 
 
-Attribute = Union[int, float, str, Sequence[int], Sequence[float]]
+Attribute = int | float | str | Sequence[int] | Sequence[float]
 Attributes = tuple[tuple[str, int, Attribute], ...]
 
 
@@ -140,8 +140,6 @@ class Tensor:
                 end = int(k) + 1 if k != -1 else None
                 out = out._slice(axis, slice(int(k), end))
                 gone.append(axis)
-                if out.shape[axis] not in (1, -1):
-                    raise invalid(f"index {int(k)} is beyond axis {axis} of {self!r}")
             elif isinstance(k, slice):
                 out = out if k == slice(None) else out._slice(axis, k)
             else:
@@ -162,7 +160,7 @@ class Tensor:
         return add_op(None, "slice", (self,), given, 1)[0]
 
 
-Operand = Union[Tensor, npt.ArrayLike]
+Operand = Tensor | npt.ArrayLike
 
 
 class Graph(Handle):

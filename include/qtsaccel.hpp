@@ -1,0 +1,641 @@
+/*
+ * qtsaccel for C++17: the C API as values that own what they hold. Header only.
+ *
+ *     #include <qtsaccel.hpp>
+ *     using namespace qtsa;
+ *
+ *     auto cpu = backend::create("cpu");
+ *     auto w = weights::open("model.gguf");
+ *     auto g = graph::create("head");
+ *     auto x = g.input("x", QTSA_DTYPE_F32, {1, 64});
+ *     g.output("y", ops::silu(ops::linear(x, g.weight(w, "output.weight")) + 0.5));
+ *     auto stream = session::create(cpu);
+ *     auto head = plan::create(stream, g);
+ *     std::vector<float> in(64), out(512);
+ *     head.run({in}, {out});
+ *
+ * FAILURES are thrown as qtsa::error, with the status and the words of the C API.
+ * With QTSACCEL_NO_EXCEPTIONS defined nothing is thrown: what can fail gives a
+ * qtsa::result, and building a graph keeps the first failure, which graph::failed()
+ * tells and plan::create() gives.
+ *
+ * OWNERSHIP. Objects move and do not copy; each gives its handle back when it ends.
+ * They may end in any order: the library keeps what is in use. get() lends the
+ * handle to the C API, which has everything that this header has not.
+ *
+ * THREADS. As in the C API: every function may be called from every thread, but
+ * moving or ending an object while another thread uses it is the caller's to avoid.
+ */
+#ifndef QTSACCEL_HPP
+#define QTSACCEL_HPP
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <initializer_list>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "qtsaccel.h"
+
+namespace qtsa {
+
+/* --------------------------------------------------------------- Views -- */
+
+/* Elements that lie one behind the other and belong to somebody else. */
+template <class T>
+class span {
+  public:
+    constexpr span() noexcept = default;
+    constexpr span(T *data, std::size_t size) noexcept : data_(data), size_(size) {}
+    template <std::size_t N>
+    constexpr span(T (&array)[N]) noexcept : data_(array), size_(N) {}
+    /* Whatever has data() and size(): std::vector, std::array, std::span. */
+    template <class C, class P = decltype(std::declval<C &>().data()),
+              class = std::enable_if_t<std::is_convertible_v<P, T *>>>
+    constexpr span(C &&container) noexcept : data_(container.data()), size_(container.size()) {}
+    /* Lives as long as the list: to the end of the call that it is an argument of. */
+    template <class U = T, class = std::enable_if_t<std::is_const_v<U>>>
+    constexpr span(std::initializer_list<std::remove_const_t<T>> list) noexcept {
+        data_ = list.begin();
+        size_ = list.size();
+    }
+
+    constexpr T *data() const noexcept { return data_; }
+    constexpr std::size_t size() const noexcept { return size_; }
+    constexpr T *begin() const noexcept { return data_; }
+    constexpr T *end() const noexcept { return data_ + size_; }
+    constexpr T &operator[](std::size_t i) const noexcept { return data_[i]; }
+
+  private:
+    T *data_ = nullptr;
+    std::size_t size_ = 0;
+};
+
+using ints = span<const std::int64_t>;
+using reals = span<const double>;
+
+/* ------------------------------------------------------------ Failures -- */
+
+/* What a call failed with: a QTSA_ERR_* and the words. Status QTSA_OK: nothing. */
+struct failure {
+    qtsa_status status = QTSA_OK;
+    std::string message;
+    explicit operator bool() const noexcept { return status != QTSA_OK; }
+};
+
+namespace detail {
+inline failure last_failure(qtsa_status status) {
+    return status == QTSA_OK ? failure{} : failure{status, qtsa_last_error()};
+}
+}  // namespace detail
+
+#ifndef QTSACCEL_NO_EXCEPTIONS
+
+class error : public std::runtime_error {
+  public:
+    explicit error(const failure &f)
+        : std::runtime_error(std::string(qtsa_status_name(f.status)) + ": " + f.message), status_(f.status) {}
+    qtsa_status status() const noexcept { return status_; }
+
+  private:
+    qtsa_status status_;
+};
+
+/* What a call gives; it throws where it cannot. */
+template <class T>
+using result = T;
+
+namespace detail {
+inline void done(qtsa_status status) {
+    if (status != QTSA_OK) {
+        throw error(last_failure(status));
+    }
+}
+template <class T, class From>
+T made(qtsa_status status, From &&from) {
+    done(status);
+    return T(std::forward<From>(from));
+}
+}  // namespace detail
+
+#else
+
+/* What a call gives, or the failure that kept it from it. */
+template <class T>
+class [[nodiscard]] result {
+  public:
+    result(T value) : value_(std::move(value)) {}
+    result(failure f) : failure_(std::move(f)) {}
+    explicit operator bool() const noexcept { return !failure_; }
+    /* Undefined after a failure, as are * and ->. */
+    T &value() &noexcept { return value_; }
+    T &&value() &&noexcept { return std::move(value_); }
+    T &operator*() noexcept { return value_; }
+    T *operator->() noexcept { return &value_; }
+    const failure &error() const noexcept { return failure_; }
+
+  private:
+    T value_{};
+    failure failure_;
+};
+
+template <>
+class [[nodiscard]] result<void> {
+  public:
+    result() = default;
+    result(failure f) : failure_(std::move(f)) {}
+    explicit operator bool() const noexcept { return !failure_; }
+    const failure &error() const noexcept { return failure_; }
+
+  private:
+    failure failure_;
+};
+
+namespace detail {
+inline result<void> done(qtsa_status status) { return last_failure(status); }
+template <class T, class From>
+result<T> made(qtsa_status status, From &&from) {
+    if (status != QTSA_OK) {
+        return last_failure(status);
+    }
+    return T(std::forward<From>(from));
+}
+}  // namespace detail
+
+#endif
+
+namespace detail {
+
+/* Owns a handle of the C API. */
+template <class H, qtsa_status (*Free)(H)>
+class handle {
+  public:
+    handle() noexcept = default;
+    explicit handle(H h) noexcept : h_(h) {}
+    handle(handle &&other) noexcept : h_(other.release()) {}
+    handle &operator=(handle &&other) noexcept {
+        if (this != &other) {
+            Free(h_);
+            h_ = other.release();
+        }
+        return *this;
+    }
+    ~handle() {
+        if (h_ != nullptr) {
+            Free(h_);
+        }
+    }
+    H get() const noexcept { return h_; }
+    /* Leaves the handle to the caller. */
+    H release() noexcept { return std::exchange(h_, nullptr); }
+    explicit operator bool() const noexcept { return h_ != nullptr; }
+
+  private:
+    H h_ = nullptr;
+};
+
+/* The text of a _copy function; args are what stands before its buffer. */
+template <class... Params, class... Args>
+result<std::string> text(qtsa_status (*copy)(Params...), Args... args) {
+    std::string s;
+    std::size_t size = 0;
+    qtsa_status status = copy(args..., nullptr, 0, &size);
+    while (status == QTSA_OK && s.size() < size) {
+        s.resize(size);
+        status = copy(args..., s.data(), s.size(), &size);
+        if (status != QTSA_OK && size > s.size()) { /* it grew in between */
+            status = QTSA_OK;
+        }
+    }
+    if (status == QTSA_OK) {
+        s.resize(size - 1); /* without the zero */
+    }
+    return made<std::string>(status, std::move(s));
+}
+
+template <class T>
+constexpr std::size_t bytes(span<T> s) noexcept {
+    return s.size() * sizeof(T);
+}
+
+}  // namespace detail
+
+/* -------------------------------------------------------------- Backend -- */
+
+/* The fields of qtsa_backend_options. */
+struct backend_options : qtsa_backend_options {
+    backend_options() noexcept : qtsa_backend_options() {
+        qtsa_backend_options_init(this, sizeof(qtsa_backend_options));
+    }
+    explicit backend_options(const char *name) noexcept : backend_options() { backend = name; }
+};
+
+class backend : public detail::handle<qtsa_backend, qtsa_backend_free> {
+  public:
+    using handle::handle;
+
+    static result<backend> create(const backend_options &options = {}) {
+        qtsa_backend h = nullptr;
+        const qtsa_status status = qtsa_backend_create(&options, &h);
+        return detail::made<backend>(status, h);
+    }
+    /* "cpu", "vulkan", ...; null: as the environment says, else the best. */
+    static result<backend> create(const char *name) { return create(backend_options(name)); }
+
+    result<std::string> name() const { return detail::text(qtsa_backend_name_copy, get()); }
+    result<std::string> report(std::int32_t format = QTSA_FORMAT_TEXT) const {
+        return detail::text(qtsa_backend_report_copy, get(), format);
+    }
+};
+
+/* -------------------------------------------------------------- Weights -- */
+
+class weights : public detail::handle<qtsa_weights, qtsa_weights_free> {
+  public:
+    using handle::handle;
+
+    /* Without a tensor, to be filled from memory. */
+    static result<weights> create() {
+        qtsa_weights h = nullptr;
+        const qtsa_status status = qtsa_weights_create(&h);
+        return detail::made<weights>(status, h);
+    }
+    /* A GGUF or safetensors file. */
+    static result<weights> open(const std::string &path) {
+        qtsa_weights h = nullptr;
+        const qtsa_status status = qtsa_weights_open(path.c_str(), nullptr, &h);
+        return detail::made<weights>(status, h);
+    }
+
+    result<void> declare(const std::string &name, qtsa_dtype dtype, ints shape) {
+        return detail::done(
+            qtsa_weights_declare(get(), name.c_str(), dtype, shape.data(), static_cast<std::int32_t>(shape.size())));
+    }
+    template <class T>
+    result<void> set(const std::string &name, span<T> data) {
+        return detail::done(qtsa_weights_set(get(), name.c_str(), data.data(), detail::bytes(data)));
+    }
+    result<std::size_t> size() const {
+        std::size_t n = 0;
+        const qtsa_status status = qtsa_weights_count(get(), &n);
+        return detail::made<std::size_t>(status, n);
+    }
+    result<qtsa_tensor_info> info(const std::string &name) const {
+        std::size_t index = 0;
+        qtsa_tensor_info i{};
+        qtsa_status status = qtsa_weights_find(get(), name.c_str(), &index);
+        if (status == QTSA_OK) {
+            status = qtsa_weights_info(get(), index, &i);
+        }
+        return detail::made<qtsa_tensor_info>(status, i);
+    }
+    result<std::string> name(std::size_t index) const { return detail::text(qtsa_weights_name_copy, get(), index); }
+    result<std::string> metadata(const std::string &key) const {
+        return detail::text(qtsa_weights_metadata_copy, get(), key.c_str());
+    }
+};
+
+/* ---------------------------------------------------------------- Graph -- */
+
+class graph;
+class attributes;
+
+namespace detail {
+
+/* Of a graph, what its tensors need: it stays where it is when the graph moves. */
+struct graph_core {
+    handle<qtsa_graph, qtsa_graph_free> h;
+    failure first; /* without exceptions: why nothing was added any more */
+
+    /* Says whether to go on. */
+    bool check(qtsa_status status) {
+#ifndef QTSACCEL_NO_EXCEPTIONS
+        done(status);
+#else
+        if (status != QTSA_OK && !first) {
+            first = last_failure(status);
+        }
+#endif
+        return status == QTSA_OK;
+    }
+    bool going() const noexcept { return !first; }
+};
+
+}  // namespace detail
+
+/* A tensor of one graph, which must outlive it. A tensor made by {} is none: it
+ * stands for an optional input that is left out. */
+class tensor {
+  public:
+    tensor() noexcept = default;
+    qtsa_tensor index() const noexcept { return index_; }
+    explicit operator bool() const noexcept { return index_ != QTSA_NONE; }
+
+    tensor(detail::graph_core *core, qtsa_tensor index) noexcept : core_(core), index_(index) {}
+    detail::graph_core *core() const noexcept { return core_; }
+
+  private:
+    detail::graph_core *core_ = nullptr;
+    qtsa_tensor index_ = QTSA_NONE;
+};
+
+/* Attributes of an operator. It keeps the lists that it is given. */
+class attributes {
+  public:
+    void set(const char *name, std::int64_t v) { list_.push_back(qtsa_attr_int(name, v)); }
+    void set(const char *name, double v) { list_.push_back(qtsa_attr_float(name, v)); }
+    void set(const char *name, const char *v) {
+        texts_.emplace_back(v);
+        list_.push_back(qtsa_attr_string(name, texts_.back().c_str()));
+    }
+    void set(const char *name, ints v) {
+        ints_.emplace_back(v.begin(), v.end());
+        list_.push_back(qtsa_attr_ints(name, ints_.back().data(), static_cast<std::int32_t>(v.size())));
+    }
+    void set(const char *name, reals v) {
+        reals_.emplace_back(v.begin(), v.end());
+        list_.push_back(qtsa_attr_floats(name, reals_.back().data(), static_cast<std::int32_t>(v.size())));
+    }
+    const qtsa_attr *data() const noexcept { return list_.data(); }
+    std::size_t size() const noexcept { return list_.size(); }
+
+    attributes() = default;
+    attributes(attributes &&) = default;
+    attributes &operator=(attributes &&) = default;
+    /* A copy would point into the original: it is made anew. */
+    attributes(const attributes &other) { *this = other; }
+    attributes &operator=(const attributes &other) {
+        if (this != &other) {
+            attributes made;
+            for (const qtsa_attr &a : other.list_) {
+                switch (a.type) {
+                    case QTSA_ATTR_STRING:
+                        made.set(a.name, a.s);
+                        break;
+                    case QTSA_ATTR_INTS:
+                        made.set(a.name, ints(a.ints, static_cast<std::size_t>(a.count)));
+                        break;
+                    case QTSA_ATTR_FLOATS:
+                        made.set(a.name, reals(a.floats, static_cast<std::size_t>(a.count)));
+                        break;
+                    default:
+                        made.list_.push_back(a);
+                }
+            }
+            *this = std::move(made);
+        }
+        return *this;
+    }
+
+  private:
+    std::vector<qtsa_attr> list_;
+    std::deque<std::string> texts_; /* deques: what is in them stays where it is */
+    std::deque<std::vector<std::int64_t>> ints_;
+    std::deque<std::vector<double>> reals_;
+};
+
+class graph {
+  public:
+    graph() = default;
+
+    static result<graph> create(const std::string &label = "graph") {
+        qtsa_graph h = nullptr;
+        const qtsa_status status = qtsa_graph_create(label.c_str(), &h);
+        return detail::made<graph>(status, h);
+    }
+    explicit graph(qtsa_graph h) : core_(std::make_unique<detail::graph_core>()) {
+        core_->h = detail::handle<qtsa_graph, qtsa_graph_free>(h);
+    }
+
+    qtsa_graph get() const noexcept { return core_ ? core_->h.get() : nullptr; }
+    detail::graph_core *core() const noexcept { return core_.get(); }
+    /* Without exceptions: the first failure while it was built. */
+    failure failed() const { return core_ ? core_->first : failure{QTSA_ERR_INVALID_HANDLE, "no graph"}; }
+
+    /* A dynamic dimension, as it stands in shapes and attributes. */
+    std::int64_t dim(const std::string &name, std::int64_t min, std::int64_t max) {
+        std::int64_t d = 1;
+        if (core_->going()) {
+            core_->check(qtsa_graph_dim(get(), name.c_str(), min, max, &d));
+        }
+        return d;
+    }
+    tensor input(const std::string &name, qtsa_dtype dtype, ints shape) {
+        return add(
+            [&](qtsa_tensor *t) { return qtsa_graph_input(get(), name.c_str(), dtype, shape.data(), rank(shape), t); });
+    }
+    tensor state(const std::string &name, qtsa_dtype dtype, ints shape) {
+        return add(
+            [&](qtsa_tensor *t) { return qtsa_graph_state(get(), name.c_str(), dtype, shape.data(), rank(shape), t); });
+    }
+    tensor weight(const weights &from, const std::string &name) {
+        return add([&](qtsa_tensor *t) { return qtsa_graph_weight(get(), from.get(), name.c_str(), t); });
+    }
+    void output(const std::string &name, tensor t) {
+        if (core_->going()) {
+            core_->check(qtsa_graph_output(get(), name.c_str(), t.index()));
+        }
+    }
+    result<qtsa_tensor_info> info(tensor t) const {
+        qtsa_tensor_info i{};
+        const qtsa_status status = qtsa_graph_info(get(), t.index(), &i);
+        return detail::made<qtsa_tensor_info>(status, i);
+    }
+
+  private:
+    static std::int32_t rank(ints shape) noexcept { return static_cast<std::int32_t>(shape.size()); }
+    template <class Call>
+    tensor add(Call call) {
+        qtsa_tensor t = QTSA_NONE;
+        if (core_->going()) {
+            core_->check(call(&t));
+        }
+        return {core_.get(), t};
+    }
+    std::unique_ptr<detail::graph_core> core_;
+};
+
+namespace detail {
+
+template <std::size_t N>
+std::array<tensor, N> add_op(graph_core *core, const char *name, span<const tensor> inputs, const attributes &attrs) {
+    std::array<tensor, N> made;
+    made.fill(tensor(core, QTSA_NONE));
+    if (core == nullptr || !core->going()) {
+        return made;
+    }
+    std::vector<qtsa_tensor> in;
+    for (const tensor &t : inputs) {
+        in.push_back(t.index());
+    }
+    while (!in.empty() && in.back() == QTSA_NONE) {
+        in.pop_back();
+    }
+    std::array<qtsa_tensor, N> out{};
+    if (core->check(
+            qtsa_graph_op(core->h.get(), name, in.data(), in.size(), attrs.data(), attrs.size(), out.data(), N))) {
+        for (std::size_t i = 0; i < N; i++) {
+            made[i] = tensor(core, out[i]);
+        }
+    }
+    return made;
+}
+
+template <std::size_t N>
+std::array<tensor, N> add_op(const char *name, std::initializer_list<tensor> inputs, const attributes &attrs) {
+    graph_core *core = nullptr;
+    for (const tensor &t : inputs) {
+        core = core == nullptr ? t.core() : core;
+    }
+#ifndef QTSACCEL_NO_EXCEPTIONS
+    if (core == nullptr) {
+        throw error(failure{QTSA_ERR_INVALID_ARGUMENT, std::string(name) + ": no input is a tensor of a graph"});
+    }
+#endif
+    return add_op<N>(core, name, span<const tensor>(inputs), attrs);
+}
+
+template <std::size_t N>
+std::array<tensor, N> add_op(graph &to, const char *name, std::initializer_list<tensor> inputs,
+                             const attributes &attrs) {
+    return add_op<N>(to.core(), name, span<const tensor>(inputs), attrs);
+}
+
+}  // namespace detail
+
+/* -------------------------------------------------------------- Session -- */
+
+class session : public detail::handle<qtsa_session, qtsa_session_free> {
+  public:
+    using handle::handle;
+
+    static result<session> create(const backend &on) {
+        qtsa_session h = nullptr;
+        const qtsa_status status = qtsa_session_create(on.get(), &h);
+        return detail::made<session>(status, h);
+    }
+    result<void> reset() { return detail::done(qtsa_session_reset(get())); }
+    /* Part of a state, from a byte offset on. */
+    template <class T>
+    result<void> read(const std::string &state, span<T> to, std::size_t offset = 0) const {
+        return detail::done(qtsa_session_read(get(), state.c_str(), offset, to.data(), detail::bytes(to)));
+    }
+    template <class T>
+    result<void> write(const std::string &state, span<T> from, std::size_t offset = 0) {
+        return detail::done(qtsa_session_write(get(), state.c_str(), offset, from.data(), detail::bytes(from)));
+    }
+    result<void> cancel() const { return detail::done(qtsa_session_cancel(get())); }
+};
+
+/* ----------------------------------------------------------------- Plan -- */
+
+/* The content for an input: elements or one number; {}: as at the last run. */
+struct input_view : qtsa_input {
+    input_view() noexcept : qtsa_input{nullptr, 0} {}
+    template <class C, class T = std::remove_pointer_t<decltype(std::declval<const C &>().data())>>
+    input_view(const C &c) noexcept : qtsa_input{c.data(), c.size() * sizeof(T)} {}
+    template <class T, std::enable_if_t<std::is_arithmetic_v<T>, int> = 0>
+    input_view(const T &number) noexcept : qtsa_input{&number, sizeof number} {}
+};
+
+/* Where an output goes: elements or one number; {}: not wanted. */
+struct output_view : qtsa_output {
+    output_view() noexcept : qtsa_output{nullptr, 0} {}
+    template <class C, class T = std::remove_pointer_t<decltype(std::declval<C &>().data())>,
+              class = std::enable_if_t<!std::is_const_v<T>>>
+    output_view(C &&c) noexcept : qtsa_output{c.data(), c.size() * sizeof(T)} {}
+    template <class T, std::enable_if_t<std::is_arithmetic_v<T>, int> = 0>
+    output_view(T &number) noexcept : qtsa_output{&number, sizeof number} {}
+};
+
+/* Of a run: the values of the dynamic dimensions, CPU threads (0: the backend's),
+ * and where its timing goes. */
+struct run_options {
+    ints dims;
+    std::int32_t threads = 0;
+    qtsa_timing *timing = nullptr;
+};
+
+class plan : public detail::handle<qtsa_plan, qtsa_plan_free> {
+  public:
+    using handle::handle;
+
+    /* max_instances: how many sets of values of the dynamic dimensions stay built (0: 32). */
+    static result<plan> create(const session &on, const graph &of, std::int32_t max_instances = 0) {
+#ifdef QTSACCEL_NO_EXCEPTIONS
+        if (failure f = of.failed()) {
+            return f;
+        }
+#endif
+        qtsa_plan_options options{};
+        options.struct_size = sizeof options;
+        options.max_instances = max_instances;
+        qtsa_plan h = nullptr;
+        const qtsa_status status = qtsa_plan_create(on.get(), of.get(), &options, &h);
+        return detail::made<plan>(status, h);
+    }
+    result<std::size_t> input_index(const std::string &name) const {
+        std::size_t i = 0;
+        const qtsa_status status = qtsa_plan_input_index(get(), name.c_str(), &i);
+        return detail::made<std::size_t>(status, i);
+    }
+    result<std::size_t> output_index(const std::string &name) const {
+        std::size_t i = 0;
+        const qtsa_status status = qtsa_plan_output_index(get(), name.c_str(), &i);
+        return detail::made<std::size_t>(status, i);
+    }
+    result<void> prepare(ints dims = {}) { return detail::done(qtsa_plan_prepare(get(), dims.data(), dims.size())); }
+
+    /* Uploads, computes and downloads, in the order in which the graph got its
+     * inputs and outputs. Allocates nothing. */
+    result<void> run(span<const qtsa_input> inputs, span<const qtsa_output> outputs, const run_options &o = {}) {
+        qtsa_run_options options{};
+        options.struct_size = sizeof options;
+        options.dims = o.dims.data();
+        options.n_dims = o.dims.size();
+        options.threads = o.threads;
+        options.timing = o.timing;
+        return detail::done(
+            qtsa_plan_run(get(), inputs.data(), inputs.size(), outputs.data(), outputs.size(), &options));
+    }
+    result<void> run(std::initializer_list<input_view> inputs, std::initializer_list<output_view> outputs,
+                     const run_options &o = {}) {
+        static_assert(sizeof(input_view) == sizeof(qtsa_input) && sizeof(output_view) == sizeof(qtsa_output),
+                      "a view is its base and nothing more");
+        return run(span<const qtsa_input>(inputs.begin(), inputs.size()),
+                   span<const qtsa_output>(outputs.begin(), outputs.size()), o);
+    }
+    result<std::string> placement(std::int32_t format = QTSA_FORMAT_TEXT) const {
+        return detail::text(qtsa_plan_placement_copy, get(), format);
+    }
+};
+
+}  // namespace qtsa
+
+#include "qtsaccel_ops.hpp"
+
+namespace qtsa {
+
+/* ---------------------------------------------------------- Expressions -- */
+
+inline tensor operator+(tensor a, tensor b) { return ops::add(a, b); }
+inline tensor operator-(tensor a, tensor b) { return ops::sub(a, b); }
+inline tensor operator*(tensor a, tensor b) { return ops::mul(a, b); }
+inline tensor operator/(tensor a, tensor b) { return ops::div(a, b); }
+inline tensor operator-(tensor a) { return ops::neg(a); }
+inline tensor operator+(tensor a, double b) { return ops::scale(a, ops::scale_attrs().bias(b)); }
+inline tensor operator+(double a, tensor b) { return b + a; }
+inline tensor operator-(tensor a, double b) { return a + -b; }
+inline tensor operator-(double a, tensor b) { return ops::scale(b, ops::scale_attrs().scale(-1).bias(a)); }
+inline tensor operator*(tensor a, double b) { return ops::scale(a, ops::scale_attrs().scale(b)); }
+inline tensor operator*(double a, tensor b) { return b * a; }
+
+}  // namespace qtsa
+
+#endif
