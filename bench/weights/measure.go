@@ -86,7 +86,7 @@ func makeFile(path string, d tensor.DType) error {
 			return err
 		}
 	}
-	return w.Save(path, nil)
+	return w.Save(path, nil, nil)
 }
 
 // plan is a plan of products with weights, with its input and output.
@@ -307,7 +307,7 @@ func (b *bench) aligned(path string, t tensor.Type) (float64, error) {
 			return 0, err
 		}
 	}
-	if err := w.Save(path, nil); err != nil {
+	if err := w.Save(path, nil, nil); err != nil {
 		return 0, err
 	}
 	mapped, err := weights.OpenWith(path, weights.Options{Placement: weights.Mapped})

@@ -26,7 +26,7 @@ func model(t *testing.T) string {
 	require.NoError(t, w.Set("a.weight", make([]byte, 204)))
 	require.NoError(t, w.Set("b\x1b[31m", make([]byte, 8)))
 	path := filepath.Join(t.TempDir(), "mit Leerzeichen, größer.gguf")
-	require.NoError(t, w.Save(path, nil))
+	require.NoError(t, w.Save(path, nil, nil))
 	return path
 }
 

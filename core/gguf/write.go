@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"unicode/utf8"
 
 	"qtsaccel/core/status"
 	"qtsaccel/core/tensor"
@@ -53,8 +54,8 @@ type Layout struct {
 const maxWrittenAlignment = 1 << 20
 
 // Lay makes the header of a version 3 file. general.alignment among the pairs says
-// how tensors are aligned, 32 without it. INVALID_ARGUMENT: a key that is empty or
-// there twice, an alignment that is none; UNSUPPORTED: one above 1 MiB.
+// how tensors are aligned, 32 without it. INVALID_ARGUMENT: a key that is empty,
+// not UTF-8, of more than 65535 bytes or there twice, an alignment that is none; UNSUPPORTED: one above 1 MiB.
 func Lay(pairs []Pair, tensors []Named) (*Layout, error) {
 	le := binary.LittleEndian
 	alignment := int64(defaultAlignment)
@@ -63,8 +64,11 @@ func Lay(pairs []Pair, tensors []Named) (*Layout, error) {
 	b = le.AppendUint64(b, uint64(len(pairs)))
 	seen := make(map[string]struct{}, len(pairs))
 	for _, p := range pairs {
-		if _, ok := seen[p.Key]; ok || p.Key == "" {
-			return nil, status.Errorf(status.InvalidArgument, "metadata key %.200q is empty or there twice", p.Key)
+		switch _, ok := seen[p.Key]; {
+		case ok:
+			return nil, status.Errorf(status.InvalidArgument, "metadata key %.200q is there twice", p.Key)
+		case p.Key == "" || len(p.Key) > math.MaxUint16 || !utf8.ValidString(p.Key):
+			return nil, status.Errorf(status.InvalidArgument, "metadata key %.200q is empty, not UTF-8, or too long", p.Key)
 		}
 		seen[p.Key] = struct{}{}
 		if p.Key == alignmentKey {

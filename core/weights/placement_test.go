@@ -44,7 +44,7 @@ func TestMappedTensorsAreTheFiles(t *testing.T) {
 		require.Zero(t, uintptr(unsafe.Pointer(unsafe.SliceData(data)))%Alignment)
 		requirePattern(t, data, i)
 	}
-	require.NoError(t, w.Save(path, nil), "over the file that is mapped")
+	require.NoError(t, w.Save(path, nil, nil), "over the file that is mapped")
 	requirePattern(t, tensorOf(t, w, "3").data, 3)
 	w.Release()
 }

@@ -15,7 +15,8 @@ import (
 // maxSavedName is the longest tensor name that ggml's own reader takes.
 const maxSavedName = 63
 
-// Save writes the tensors, in their types, and the metadata into a GGUF file. What
+// Save writes the tensors, in their types, and the metadata into a GGUF file; values
+// of more are added to it, or take the place of those of their keys. What
 // was read from one and not converted comes out as the same bytes; metadata that a
 // split file's parts have about the split is left out. The file appears under its
 // name when it is complete and on the disk, in place of one that is there; its old
@@ -24,18 +25,18 @@ const maxSavedName = 63
 //
 // INVALID_STATE: a tensor has no data yet; UNSUPPORTED: a name of more than 63
 // bytes, which ggml could not read; INVALID_ARGUMENT: path is something other than
-// a regular file; IO: it cannot be written, or a mapped file has become shorter;
+// a regular file, or see [gguf.Lay]; IO: it cannot be written, or a mapped file has become shorter;
 // CANCELLED. Nothing is left behind then.
-func (w *Weights) Save(path string, progress func(done, total int64) bool) error {
+func (w *Weights) Save(path string, more []gguf.Pair, progress func(done, total int64) bool) error {
 	if !w.use() {
 		return errReleased()
 	}
 	defer w.Release()
-	return status.Wrapf(w.save(path, progress), "%q", path)
+	return status.Wrapf(w.save(path, more, progress), "%q", path)
 }
 
-func (w *Weights) save(path string, progress func(done, total int64) bool) error {
-	tensors, layout, err := w.lay()
+func (w *Weights) save(path string, more []gguf.Pair, progress func(done, total int64) bool) error {
+	tensors, layout, err := w.lay(more)
 	if err != nil {
 		return err
 	}
@@ -67,7 +68,7 @@ func (w *Weights) save(path string, progress func(done, total int64) bool) error
 }
 
 // lay gives what is to be written, and where.
-func (w *Weights) lay() ([]*Tensor, *gguf.Layout, error) {
+func (w *Weights) lay(more []gguf.Pair) ([]*Tensor, *gguf.Layout, error) {
 	w.mu.RLock()
 	defer w.mu.RUnlock()
 	tensors := slices.Clone(w.tensors)
@@ -84,7 +85,16 @@ func (w *Weights) lay() ([]*Tensor, *gguf.Layout, error) {
 	for i, key := range w.keys {
 		pairs[i] = gguf.Pair{Key: key, Value: gguf.ValueOf(w.metadata[key])}
 	}
-	if _, ok := w.metadata[gguf.QuantisationVersion]; quantised && !ok {
+	for _, m := range more {
+		same := func(p gguf.Pair) bool { return p.Key == m.Key }
+		if i := slices.IndexFunc(pairs, same); i >= 0 {
+			pairs[i].Value = m.Value
+		} else {
+			pairs = append(pairs, m)
+		}
+	}
+	versioned := slices.ContainsFunc(pairs, func(p gguf.Pair) bool { return p.Key == gguf.QuantisationVersion })
+	if quantised && !versioned {
 		pairs = append(pairs, gguf.Pair{Key: gguf.QuantisationVersion, Value: gguf.U32(2)})
 	}
 	layout, err := gguf.Lay(pairs, named)

@@ -23,7 +23,7 @@ func TestSavedAsItWasRead(t *testing.T) {
 		w, err := OpenWith(path, Options{Placement: placement})
 		require.NoError(t, err)
 		saved := filepath.Join(t.TempDir(), "größer, mit Leerzeichen.gguf")
-		require.NoError(t, w.Save(saved, nil))
+		require.NoError(t, w.Save(saved, nil, nil))
 		w.Release()
 		got, err := os.ReadFile(saved)
 		require.NoError(t, err)
@@ -38,7 +38,7 @@ func TestSavedFromAnotherFormat(t *testing.T) {
 	require.NoError(t, err)
 	defer safe.Release()
 	path := filepath.Join(t.TempDir(), "model.gguf")
-	require.NoError(t, safe.Save(path, nil))
+	require.NoError(t, safe.Save(path, nil, nil))
 	back, err := Open(path)
 	require.NoError(t, err)
 	defer back.Release()
@@ -72,7 +72,7 @@ func TestSavedFromMemory(t *testing.T) {
 	require.NoError(t, w.Declare("scalar", f32()))
 	require.NoError(t, w.Declare("q", tensor.Type{DType: tensor.Q8_0, Shape: tensor.Shape{3, 64}}))
 	path := filepath.Join(t.TempDir(), "model.gguf")
-	requireError(t, w.Save(path, nil), status.InvalidState, `"a"`, "no data")
+	requireError(t, w.Save(path, nil, nil), status.InvalidState, `"a"`, "no data")
 	for name, size := range map[string]int{"a": 24, "scalar": 4, "q": 204} {
 		data := make([]byte, size)
 		for i := range data {
@@ -81,7 +81,7 @@ func TestSavedFromMemory(t *testing.T) {
 		require.NoError(t, w.Set(name, data))
 	}
 	var steps int
-	require.NoError(t, w.Save(path, func(done, total int64) bool {
+	require.NoError(t, w.Save(path, nil, func(done, total int64) bool {
 		steps++
 		return done <= total
 	}))
@@ -99,16 +99,19 @@ func TestSavedFromMemory(t *testing.T) {
 		"general.architecture": "test", "a.count": "4294967295", "a.negative": "-7", "a.large": "-4294967296",
 		"a.real": "0.5", "a.list": "[1,-2,3]", "a.long": "[4294967296]", "a.reals": "[0.25,-1]", "general.alignment": "64",
 	}
-	for key, v := range map[string]gguf.Value{
-		"general.architecture": gguf.Text("before"), "a.count": gguf.Int(1<<32 - 1), "a.negative": gguf.Int(-7), "a.large": gguf.Int(-1 << 32),
-		"a.real": gguf.Float(0.5), "a.list": gguf.Ints([]int64{1, -2, 3}), "a.long": gguf.Ints([]int64{1 << 32}), "a.reals": gguf.Floats([]float64{0.25, -1}),
-		"general.alignment": gguf.Int(64),
-	} {
-		require.NoError(t, w.SetMetadata(key, v))
+	more := []gguf.Pair{
+		{Key: "general.architecture", Value: gguf.Text("before")},
+		{Key: "a.count", Value: gguf.Int(1<<32 - 1)},
+		{Key: "a.negative", Value: gguf.Int(-7)},
+		{Key: "a.large", Value: gguf.Int(-1 << 32)},
+		{Key: "a.real", Value: gguf.Float(0.5)},
+		{Key: "a.list", Value: gguf.Ints([]int64{1, -2, 3})},
+		{Key: "a.long", Value: gguf.Ints([]int64{1 << 32})},
+		{Key: "a.reals", Value: gguf.Floats([]float64{0.25, -1})},
+		{Key: "general.alignment", Value: gguf.Int(64)},
+		{Key: "general.architecture", Value: gguf.Text("test")}, // a second time
 	}
-	require.NoError(t, w.SetMetadata("general.architecture", gguf.Text("test")), "a second time")
-	requireError(t, w.SetMetadata("", gguf.Int(1)), status.InvalidArgument, "no metadata key")
-	require.NoError(t, w.Save(path, nil), "over an older file")
+	require.NoError(t, w.Save(path, more, nil), "over an older file")
 	described, err := OpenWith(path, Options{Placement: Mapped})
 	require.NoError(t, err)
 	defer described.Release()
@@ -119,12 +122,24 @@ func TestSavedFromMemory(t *testing.T) {
 		require.Equal(t, v, got, key)
 	}
 	require.True(t, aligned(tensorOf(t, described, "q").data), "the file's alignment is 64 now")
-	require.NoError(t, w.SetMetadata("general.alignment", gguf.Int(5)))
-	requireError(t, w.Save(path, nil), status.InvalidArgument, "general.alignment", "5")
-	require.NoError(t, w.SetMetadata("general.alignment", gguf.Int(1<<31)))
-	requireError(t, w.Save(path, nil), status.Unsupported, "2147483648, at most 1048576")
-	require.NoError(t, w.SetMetadata("general.alignment", gguf.Int(32)))
-	require.NoError(t, back.Save(path, nil), "over the file itself")
+	changed := filepath.Join(t.TempDir(), "changed.gguf")
+	require.NoError(t, described.Save(changed, []gguf.Pair{{Key: "a.count", Value: gguf.Int(3)}}, nil))
+	again, err := Open(changed)
+	require.NoError(t, err)
+	defer again.Release()
+	count, err := again.Metadata("a.count")
+	require.NoError(t, err)
+	require.Equal(t, "3", count)
+	require.Equal(t, described.MetadataKeys(), again.MetadataKeys(), "in its place")
+	for words, v := range map[string]gguf.Pair{
+		"general.alignment":                        {Key: "general.alignment", Value: gguf.Int(5)},
+		"2147483648, at most 1048576":              {Key: "general.alignment", Value: gguf.Int(1 << 31)},
+		`metadata key "" is empty`:                 {Value: gguf.Int(1)},
+		`metadata key "a\xff" is empty, not UTF-8`: {Key: "a\xff", Value: gguf.Int(1)},
+	} {
+		require.ErrorContains(t, w.Save(path, []gguf.Pair{v}, nil), words)
+	}
+	require.NoError(t, back.Save(path, nil, nil), "over the file itself")
 }
 
 func TestWhatCannotBeSaved(t *testing.T) {
@@ -137,12 +152,12 @@ func TestWhatCannotBeSaved(t *testing.T) {
 	path := filepath.Join(folder, "model.gguf")
 	require.NoError(t, os.WriteFile(path, []byte("before"), 0o600))
 
-	requireError(t, w.Save(path, func(int64, int64) bool { return false }), status.Cancelled, "cancelled after ", path)
-	requireError(t, w.Save(folder, nil), status.InvalidArgument, "is a directory")
-	requireError(t, w.Save(os.DevNull, nil), status.InvalidArgument, "not a regular file")
-	requireError(t, w.Save(filepath.Join(folder, "none", "x"), nil), status.IO, "no such file")
+	requireError(t, w.Save(path, nil, func(int64, int64) bool { return false }), status.Cancelled, "cancelled after ", path)
+	requireError(t, w.Save(folder, nil, nil), status.InvalidArgument, "is a directory")
+	requireError(t, w.Save(os.DevNull, nil, nil), status.InvalidArgument, "not a regular file")
+	requireError(t, w.Save(filepath.Join(folder, "none", "x"), nil, nil), status.IO, "no such file")
 	if _, err := os.Stat("/dev/full"); err == nil {
-		_, layout, err := w.lay()
+		_, layout, err := w.lay(nil)
 		require.NoError(t, err)
 		full := saver{layout: layout}
 		full.f, err = os.OpenFile("/dev/full", os.O_WRONLY, 0)
@@ -160,7 +175,7 @@ func TestWhatCannotBeSaved(t *testing.T) {
 	long := New()
 	defer long.Release()
 	require.NoError(t, long.Declare(string(bytes.Repeat([]byte("x"), 64)), f32(1)))
-	requireError(t, long.Save(path, nil), status.Unsupported, "64 bytes", "63")
+	requireError(t, long.Save(path, nil, nil), status.Unsupported, "64 bytes", "63")
 }
 
 func TestSavingAMappedFileThatWasCutShort(t *testing.T) {
@@ -175,9 +190,9 @@ func TestSavingAMappedFileThatWasCutShort(t *testing.T) {
 	// Beyond what the check sees: the write itself must not end the process.
 	require.NoError(t, os.Truncate(path, 1000))
 	out := filepath.Join(t.TempDir(), "out")
-	requireError(t, w.Save(out, nil), status.IO, "shorter")
+	requireError(t, w.Save(out, nil, nil), status.IO, "shorter")
 	tensorOf(t, w, "0").file.size, tensorOf(t, w, "0").end = 0, 0
-	requireError(t, w.Save(out, nil), status.IO, "bad address")
+	requireError(t, w.Save(out, nil, nil), status.IO, "bad address")
 }
 
 // ggufFile writes a file with tensors named by their numbers, whose bytes tell
@@ -196,6 +211,6 @@ func ggufFile(t *testing.T, types ...tensor.Type) string {
 		require.NoError(t, w.Set(name, data))
 	}
 	path := filepath.Join(t.TempDir(), "model.gguf")
-	require.NoError(t, w.Save(path, nil))
+	require.NoError(t, w.Save(path, nil, nil))
 	return path
 }

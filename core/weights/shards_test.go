@@ -76,7 +76,7 @@ func TestSplitGGUF(t *testing.T) {
 		require.Equal(t, "model", name)
 		require.Equal(t, []string{"general.name"}, w.MetadataKeys())
 		whole := filepath.Join(t.TempDir(), "whole.gguf")
-		require.NoError(t, w.Save(whole, nil))
+		require.NoError(t, w.Save(whole, nil, nil))
 		back, err := Open(whole)
 		require.NoError(t, err)
 		requireSameTensors(t, w, back)

@@ -126,7 +126,7 @@ func floatsFile(t *testing.T, shapes ...tensor.Shape) (path string, values [][]f
 		require.NoError(t, w.Set(name, bytesOfFloats(v)))
 	}
 	path = t.TempDir() + "/floats.gguf"
-	require.NoError(t, w.Save(path, nil))
+	require.NoError(t, w.Save(path, nil, nil))
 	return path, values
 }
 
@@ -203,7 +203,7 @@ func TestWhatARuleCannotStoreIsNamed(t *testing.T) {
 	values[1<<18+77] = float32(math.Inf(1))
 	require.NoError(t, w.Set("w", bytesOfFloats(values)))
 	path := t.TempDir() + "/x.gguf"
-	require.NoError(t, w.Save(path, nil))
+	require.NoError(t, w.Save(path, nil, nil))
 	_, err := OpenWith(path, Options{Rules: []Rule{{Pattern: "*", DType: tensor.Q8_0}}})
 	requireError(t, err, status.InvalidArgument, path, `"w"`, "from element 262144 on", "element 77 is +Inf")
 	again, err := OpenWith(path, Options{Rules: []Rule{{Pattern: "*", DType: tensor.BF16}}})

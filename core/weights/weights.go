@@ -10,14 +10,11 @@ package weights
 
 import (
 	"fmt"
-	"math"
-	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"unicode/utf8"
 
-	"qtsaccel/core/gguf"
 	"qtsaccel/core/mem"
 	"qtsaccel/core/status"
 	"qtsaccel/core/tensor"
@@ -196,34 +193,8 @@ func (w *Weights) At(i int) (*Tensor, error) {
 // file.
 func (w *Weights) Stored() []Stored { return w.stored }
 
-// MetadataKeys are the keys of the metadata, in the order of the file, those that
-// were set after them.
-func (w *Weights) MetadataKeys() []string {
-	w.mu.RLock()
-	defer w.mu.RUnlock()
-	return slices.Clone(w.keys)
-}
-
-// SetMetadata adds a metadata value, or changes one, for [Weights.Save].
-// INVALID_ARGUMENT: a key that is empty, not UTF-8 or longer than 65535 bytes.
-func (w *Weights) SetMetadata(key string, v gguf.Value) error {
-	if w.refs.Load() == 0 {
-		return errReleased()
-	}
-	if key == "" || len(key) > math.MaxUint16 || !utf8.ValidString(key) {
-		return status.Errorf(status.InvalidArgument, "%.200q is no metadata key: keys are UTF-8, of 1 to 65535 bytes", key)
-	}
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if _, ok := w.metadata[key]; !ok {
-		w.keys = append(slices.Clone(w.keys), key)
-	}
-	if w.metadata == nil {
-		w.metadata = map[string]fmt.Stringer{}
-	}
-	w.metadata[key] = v
-	return nil
-}
+// MetadataKeys are the keys of the file's metadata, in its order.
+func (w *Weights) MetadataKeys() []string { return w.keys }
 
 // Metadata gives a metadata value of the file as text: a string as it is, a
 // number in decimal, a boolean as "true" or "false", an array as JSON. NOT_FOUND.
@@ -231,8 +202,6 @@ func (w *Weights) Metadata(key string) (string, error) {
 	if w.refs.Load() == 0 {
 		return "", errReleased()
 	}
-	w.mu.RLock()
-	defer w.mu.RUnlock()
 	v, ok := w.metadata[key]
 	if !ok {
 		return "", status.Errorf(status.NotFound, "no metadata %q among %d keys", key, len(w.metadata))
