@@ -1,6 +1,10 @@
 package ggml
 
 import (
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -340,4 +344,48 @@ func TestOutOfMemory(t *testing.T) {
 	in, out := ramp(100), make([]float32, 100)
 	require.NoError(t, build(t, b, s, chain(t, 100)).Run(buffers(in), buffers(out), options()))
 	require.Equal(t, chained(in), out)
+}
+
+// TestStreamsSideBySide builds and runs on several streams of one backend at once,
+// with the same weights.
+func TestStreamsSideBySide(t *testing.T) {
+	b := cpuBackend(t, 2)
+	g := linearGraph(t, 2)
+	p, err := g.Bind(nil, b.Supports)
+	require.NoError(t, err)
+	var done sync.WaitGroup
+	failures := make(chan error, 8)
+	for i := range cap(failures) {
+		done.Go(func() { failures <- runLinear(b, p, float32(i)) })
+	}
+	done.Wait()
+	for range cap(failures) {
+		require.NoError(t, <-failures)
+	}
+}
+
+// runLinear makes a stream and runs linearGraph's program on it, 100 times.
+func runLinear(b *Backend, p *graph.Program, seed float32) (err error) {
+	s, err := b.NewStream()
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, s.Close()) }()
+	plan, err := s.Build(p)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, plan.Close()) }()
+	for i := range 100 {
+		v, o := seed+float32(i), options()
+		o.Threads = 1 + i%2
+		y := make([]float32, 4)
+		if err := plan.Run(buffers([]float32{v, 0, 0, 0, v, 0}), buffers(y), o); err != nil {
+			return err
+		}
+		if want := []float32{v + 10, 4*v + 20, 2*v + 10, 5*v + 20}; !slices.Equal(want, y) {
+			return fmt.Errorf("run %d gives %v, want %v", i, y, want)
+		}
+	}
+	return nil
 }
