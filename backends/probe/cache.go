@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"os"
@@ -106,14 +107,15 @@ func ClearCache(getenv func(string) string) error {
 
 // subject is what a verdict is about.
 type subject struct {
-	api     string
-	machine string
-	files   []fileVersion // the plugin and ggml's base; none: the driver only
+	api      string
+	software bool // software devices are computed on, too
+	machine  string
+	files    []fileVersion // the plugin and ggml's base; none: the driver only
 }
 
 // cacheFile is the subject's file in the cache.
 func (s *subject) cacheFile(dir string) string {
-	text := s.api
+	text := fmt.Sprintf("%s %v", s.api, s.software)
 	for _, f := range s.files {
 		text += "\x00" + f.Path
 	}
@@ -131,7 +133,7 @@ func load(dir string, s *subject) *Verdict {
 		return nil
 	}
 	var r record
-	if json.Unmarshal(data, &r) != nil || r.Verdict == nil || r.Verdict.API != s.api ||
+	if json.Unmarshal(data, &r) != nil || r.Verdict == nil || r.Verdict.API != s.api || r.Verdict.Software != s.software ||
 		r.Form != cacheForm || r.Machine != s.machine || len(r.Files) != len(s.files) {
 		return nil
 	}

@@ -8,6 +8,7 @@ import (
 
 	"qtsaccel/backends/driver"
 	"qtsaccel/backends/ggml"
+	"qtsaccel/core/choice"
 	"qtsaccel/core/status"
 )
 
@@ -15,6 +16,7 @@ import (
 type Task struct {
 	API       string
 	PluginDir string        // "": the driver only
+	Software  bool          // compute on software devices, too
 	Skip      []int         // indices of devices not to be computed on
 	Limit     time.Duration // after which the child ends itself; 0: never
 }
@@ -53,13 +55,16 @@ func Child(t Task, lifeline io.Reader, w io.Writer) error {
 	if err := tell(line{Driver: report, Devices: findings}); err != nil {
 		return err
 	}
-	if len(findings) > 0 && t.PluginDir != "" {
+	if t.PluginDir != "" && slices.ContainsFunc(findings, t.wants) {
 		if err := t.tryPlugin(&Verdict{API: t.API, Findings: findings}, naming, tell); err != nil {
 			return err
 		}
 	}
 	return tell(line{Done: true})
 }
+
+// wants says whether a device is to be computed on.
+func (t *Task) wants(f Finding) bool { return t.Software || f.Kind != choice.Software }
 
 // tryPlugin tells what becomes of the plugin; its error is that nobody listens.
 func (t *Task) tryPlugin(v *Verdict, naming string, tell func(line) error) error {
@@ -71,7 +76,7 @@ func (t *Task) tryPlugin(v *Verdict, naming string, tell func(line) error) error
 		return tell(line{Failure: err.Error()})
 	}
 	for i := range v.Findings {
-		if slices.Contains(t.Skip, i) {
+		if slices.Contains(t.Skip, i) || !t.wants(v.Findings[i]) {
 			continue
 		}
 		if err := tell(line{Begin: stepDevice, Device: i}); err != nil {

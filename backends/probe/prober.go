@@ -18,6 +18,10 @@ import (
 // DefaultLimit is the time that a probe of one API may take.
 const DefaultLimit = 10 * time.Second
 
+// softwareFactor makes it more where software devices are computed on: their kernels
+// are compiled for the processor, by it.
+const softwareFactor = 12
+
 // LimitVariable is the environment variable with another limit, in seconds.
 const LimitVariable = "QTSACCEL_PROBE_TIMEOUT"
 
@@ -37,31 +41,40 @@ type Prober struct {
 	memo map[string]*Verdict
 }
 
-// Verdict gives what is known about an API with its plugin in dir, or has it found
-// out; fresh: in any case. With dir "" the driver alone is looked at, and nothing
-// is proven. The error is [ErrCannotProbe]'s or about the limit; what the probe
-// finds wrong is in the verdict.
-func (p *Prober) Verdict(api, dir string, fresh bool) (*Verdict, error) {
+// Question is what is asked about an API.
+type Question struct {
+	API      string
+	Dir      string // with its plugin; "": the driver alone is looked at, and nothing proven
+	Software bool   // software devices are to be proven, too
+	Fresh    bool   // whatever is known already
+}
+
+// Verdict gives what is known, or has it found out. The error is [ErrCannotProbe]'s
+// or about the limit; what the probe finds wrong is in the verdict.
+func (p *Prober) Verdict(q Question) (*Verdict, error) {
 	limit, err := p.limit()
 	if err != nil {
 		return nil, err
 	}
-	s := &subject{api: api, machine: machine()}
-	if dir != "" {
-		for _, name := range []string{ggml.PluginFile(api), ggml.PluginFile("base")} {
-			f, err := versionOf(filepath.Join(dir, name))
+	if q.Software {
+		limit *= softwareFactor
+	}
+	s := &subject{api: q.API, software: q.Software, machine: machine()}
+	if q.Dir != "" {
+		for _, name := range []string{ggml.PluginFile(q.API), ggml.PluginFile("base")} {
+			f, err := versionOf(filepath.Join(q.Dir, name))
 			if err != nil {
 				return nil, status.Errorf(status.DeviceUnavailable, "%w", err)
 			}
 			s.files = append(s.files, f)
 		}
 	}
-	key := fmt.Sprintf("%s %s %v", api, s.machine, s.files)
+	key := fmt.Sprintf("%v", *s)
 	cache := CacheDir(p.Getenv)
 
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if !fresh {
+	if !q.Fresh {
 		if v := p.memo[key]; v != nil && v.stands(time.Now()) {
 			return v, nil
 		}
@@ -70,11 +83,11 @@ func (p *Prober) Verdict(api, dir string, fresh bool) (*Verdict, error) {
 			return v, nil
 		}
 	}
-	program, err := p.find(dir)
+	program, err := p.find(q.Dir)
 	if err != nil {
 		return nil, err
 	}
-	v, err := run(program, api, dir, limit)
+	v, err := run(program, q, limit)
 	if err != nil {
 		return nil, err
 	}
@@ -127,15 +140,18 @@ func (p *Prober) find(dir string) (string, error) {
 
 // run has children find out about an API. A device at which one ends or hangs is
 // left out by the next, as long as there is time.
-func run(program, api, dir string, limit time.Duration) (*Verdict, error) {
-	v := &Verdict{API: api, Probed: true, At: time.Now()}
+func run(program string, q Question, limit time.Duration) (*Verdict, error) {
+	v := &Verdict{API: q.API, Software: q.Software, Probed: true, At: time.Now()}
 	deadline := v.At.Add(limit)
 	var skip []string
 	for {
 		left := time.Until(deadline)
-		args := []string{"probe", "--lines-fd", "3", "--api", api, "--limit", (left + time.Second).String()}
-		if dir != "" {
-			args = append(args, "--plugin-dir", dir)
+		args := []string{"probe", "--lines-fd", "3", "--api", q.API, "--limit", (left + time.Second).String()}
+		if q.Dir != "" {
+			args = append(args, "--plugin-dir", q.Dir)
+		}
+		if q.Software {
+			args = append(args, "--software")
 		}
 		if len(skip) > 0 {
 			args = append(args, "--skip", strings.Join(skip, ","))

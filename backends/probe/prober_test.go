@@ -33,7 +33,7 @@ func newStage(t *testing.T) *stage {
 
 func (s *stage) probe(t *testing.T) *Verdict {
 	t.Helper()
-	v, err := s.prober.Verdict("cuda", s.Dir, true)
+	v, err := s.prober.Verdict(Question{API: "cuda", Dir: s.Dir, Fresh: true})
 	require.NoError(t, err)
 	return v
 }
@@ -184,13 +184,13 @@ func TestWhereNothingCanProbe(t *testing.T) {
 		if c.tool != "" {
 			require.NoError(t, os.WriteFile(s.Tool, []byte(c.tool), 0o700)) //nolint:gosec // it is to be run
 		}
-		_, err := s.prober.Verdict("cuda", s.Dir, true)
+		_, err := s.prober.Verdict(Question{API: "cuda", Dir: s.Dir, Fresh: true})
 		require.ErrorIs(t, err, ErrCannotProbe, c.about)
 		require.ErrorContains(t, err, c.words, c.about)
 		require.Equal(t, status.DeviceUnavailable, status.Of(err))
 	}
 	t.Setenv(LimitVariable, "soon")
-	_, err := s.prober.Verdict("cuda", s.Dir, true)
+	_, err := s.prober.Verdict(Question{API: "cuda", Dir: s.Dir, Fresh: true})
 	require.Equal(t, status.InvalidArgument, status.Of(err))
 }
 
@@ -199,7 +199,7 @@ func TestCache(t *testing.T) {
 	plugin := filepath.Join(s.Dir, ggml.PluginFile("cuda"))
 	// A process of its own each: nothing in memory.
 	again := func() *Verdict {
-		v, err := (&Prober{Getenv: os.Getenv}).Verdict("cuda", s.Dir, false)
+		v, err := (&Prober{Getenv: os.Getenv}).Verdict(Question{API: "cuda", Dir: s.Dir})
 		require.NoError(t, err)
 		return v
 	}
@@ -246,9 +246,9 @@ func TestCache(t *testing.T) {
 	require.False(t, again().Remembered)
 	// But the process itself remembers.
 	p := &Prober{Getenv: os.Getenv}
-	_, err = p.Verdict("cuda", s.Dir, false)
+	_, err = p.Verdict(Question{API: "cuda", Dir: s.Dir})
 	require.NoError(t, err)
-	v, err = p.Verdict("cuda", s.Dir, false)
+	v, err = p.Verdict(Question{API: "cuda", Dir: s.Dir})
 	require.NoError(t, err)
 	require.True(t, v.Remembered)
 }
@@ -302,7 +302,7 @@ func TestVerdictSurvivesJSON(t *testing.T) {
 	require.Equal(t, *v, back)
 }
 
-// Mesa's software device is proven like any other.
+// Mesa's software device is proven like any other, but only if that is asked for.
 func TestLavapipe(t *testing.T) {
 	s := newStage(t)
 	vulkan := probetest.Plugins(t)
@@ -310,14 +310,20 @@ func TestLavapipe(t *testing.T) {
 		t.Skip("no Vulkan plugin in dist")
 	}
 	s.prober.Self = s.Tool
-	t.Setenv(LimitVariable, "60")
-	v, err := s.prober.Verdict("vulkan", vulkan, true)
+	v, err := s.prober.Verdict(Question{API: "vulkan", Dir: vulkan})
 	require.NoError(t, err)
-	i := slices.IndexFunc(v.Findings, func(f Finding) bool { return f.Kind == choice.Software })
+	isSoftware := func(f Finding) bool { return f.Kind == choice.Software }
+	i := slices.IndexFunc(v.Findings, isSoftware)
 	if i < 0 {
 		t.Skipf("no software Vulkan device (mesa-vulkan-drivers): %s", v.Reason)
 	}
+	require.False(t, v.Findings[i].Proven)
+	require.Empty(t, v.Findings[i].Reason, "nothing is held against it")
+	require.True(t, v.NeedsNaming(i))
+
+	v, err = s.prober.Verdict(Question{API: "vulkan", Dir: vulkan, Software: true})
+	require.NoError(t, err)
+	require.False(t, v.Remembered)
 	require.True(t, v.Findings[i].Proven, "%+v", v.Findings[i])
 	require.NotZero(t, v.Findings[i].MemoryFree)
-	require.True(t, v.NeedsNaming(i))
 }

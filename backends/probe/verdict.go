@@ -27,6 +27,8 @@ type Verdict struct {
 	Findings []Finding `json:"findings,omitempty"`
 	// Probed says that a child looked; otherwise nothing is proven, for or against.
 	Probed bool `json:"probed"`
+	// Software says that software devices were computed on, too.
+	Software bool `json:"software"`
 	// Reason says why no device can be used, if none can: no driver, no plugin,
 	// or what became of the probe.
 	Reason string    `json:"reason,omitempty"`
@@ -75,7 +77,7 @@ func (v *Verdict) Check(d choice.Device) error {
 // allProven says whether there are devices, and nothing is held against any.
 func (v *Verdict) allProven() bool {
 	for i := range v.Findings {
-		if !v.Findings[i].Proven {
+		if f := &v.Findings[i]; !f.Proven && (v.Software || f.Kind != choice.Software) {
 			return false
 		}
 	}

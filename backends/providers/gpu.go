@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"sync"
+	"time"
 
 	"qtsaccel/backends/ggml"
 	"qtsaccel/backends/probe"
@@ -23,7 +24,8 @@ type gpu struct {
 }
 
 // look finds out about the API's devices; the note says how much that is worth.
-func (g *gpu) look(r choice.Request) (*probe.Verdict, string, error) {
+// Software devices are proven only where one is asked for: that takes a while.
+func (g *gpu) look(r choice.Request, software bool) (*probe.Verdict, string, error) {
 	dir, err := pluginDir(r)
 	if err != nil {
 		return nil, "", err
@@ -31,29 +33,26 @@ func (g *gpu) look(r choice.Request) (*probe.Verdict, string, error) {
 	if err := checkPlugin(dir, g.api); err != nil {
 		return nil, "", err
 	}
-	return g.verdict(r, dir)
+	return g.verdict(r, dir, software)
 }
 
 // verdict is look without a plugin, too: dir may be "".
-func (g *gpu) verdict(r choice.Request, dir string) (*probe.Verdict, string, error) {
+func (g *gpu) verdict(r choice.Request, dir string, software bool) (*probe.Verdict, string, error) {
 	if r.Probe == choice.ProbeOff {
 		return probe.Inspect(g.api, g.set.getenv), "not proven: the probe is off", nil
 	}
-	v, err := g.set.prober.Verdict(g.api, dir, false)
+	v, err := g.set.prober.Verdict(probe.Question{API: g.api, Dir: dir, Software: software})
 	if errors.Is(err, probe.ErrCannotProbe) && r.Probe == choice.ProbeAuto {
 		return probe.Inspect(g.api, g.set.getenv), "not proven: " + err.Error(), nil
 	}
 	if err != nil {
 		return nil, "", err
 	}
-	if v.Remembered {
-		return v, "proven in a child process at " + v.At.Format("2006-01-02 15:04:05"), nil
-	}
-	return v, "proven in a child process", nil
+	return v, "proven in a child process at " + v.At.Local().Format(time.DateTime), nil
 }
 
 func (g *gpu) devices(r choice.Request) ([]choice.Device, error) {
-	v, _, err := g.look(r)
+	v, _, err := g.look(r, false)
 	if err != nil {
 		return nil, err
 	}
@@ -61,7 +60,7 @@ func (g *gpu) devices(r choice.Request) ([]choice.Device, error) {
 }
 
 func (g *gpu) prove(r choice.Request, d choice.Device) (string, error) {
-	v, note, err := g.look(r)
+	v, note, err := g.look(r, d.Kind == choice.Software)
 	if err != nil || !v.Probed {
 		return note, err
 	}
@@ -69,7 +68,7 @@ func (g *gpu) prove(r choice.Request, d choice.Device) (string, error) {
 }
 
 func (g *gpu) open(r choice.Request, d choice.Device) (backend.Backend, error) {
-	v, _, err := g.look(r)
+	v, _, err := g.look(r, d.Kind == choice.Software)
 	if err != nil {
 		return nil, err
 	}

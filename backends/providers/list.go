@@ -61,7 +61,7 @@ func (g *gpu) survey(r choice.Request) (devices []choice.Device, note string, er
 	if missing != nil {
 		dir = ""
 	}
-	v, note, err := g.verdict(r, dir)
+	v, note, err := g.verdict(r, dir, false)
 	if err != nil {
 		return nil, "", err
 	}
@@ -74,7 +74,7 @@ func (g *gpu) survey(r choice.Request) (devices []choice.Device, note string, er
 	for i, d := range devices {
 		if missing != nil {
 			devices[i].Problem = missing.Error()
-		} else if v.Probed {
+		} else if v.Probed && d.Kind != choice.Software { // of that, only if it is asked for
 			devices[i].Problem = problem(v, d)
 		}
 	}
@@ -110,7 +110,7 @@ func cpuDevice(r choice.Request) ([]choice.Device, error) {
 }
 
 // Probe has an API's devices proven anew, whatever was found before.
-func (s *Set) Probe(r choice.Request, api string) (*probe.Verdict, error) {
+func (s *Set) Probe(r choice.Request, api string, software bool) (*probe.Verdict, error) {
 	r, err := choice.WithEnvironment(r, s.getenv)
 	if err != nil {
 		return nil, err
@@ -122,7 +122,7 @@ func (s *Set) Probe(r choice.Request, api string) (*probe.Verdict, error) {
 	if missing != nil {
 		dir = ""
 	}
-	v, err := s.prober.Verdict(api, dir, true)
+	v, err := s.prober.Verdict(probe.Question{API: api, Dir: dir, Software: software, Fresh: true})
 	if err == nil && missing != nil && len(v.Findings) > 0 {
 		v.Reason = missing.Error()
 	}

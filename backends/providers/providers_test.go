@@ -114,7 +114,7 @@ func TestOnAStage(t *testing.T) {
 	})
 
 	t.Run("the tool's commands", func(t *testing.T) {
-		v, err := set.Probe(request, "cuda")
+		v, err := set.Probe(request, "cuda", false)
 		require.NoError(t, err)
 		require.True(t, v.Findings[0].Proven)
 		library, err := set.Library(request)

@@ -18,6 +18,7 @@ func probeCommand(args []string, out io.Writer) error {
 	api := f.String("api", "", "the `API` to probe: cuda or vulkan (default: both)")
 	asJSON := f.Bool("json", false, "write JSON")
 	clearing := f.Bool("clear", false, "forget what earlier probes found, and do nothing else")
+	software := f.Bool("software", false, "prove software devices, too: that may take a minute")
 	var p places
 	p.register(f)
 	// The rest is between the library and its child.
@@ -42,13 +43,13 @@ func probeCommand(args []string, out io.Writer) error {
 		if err != nil {
 			return err
 		}
-		task := probe.Task{API: apis[0], PluginDir: p.request.PluginDir, Skip: indices, Limit: *limit}
+		task := probe.Task{API: apis[0], PluginDir: p.request.PluginDir, Software: *software, Skip: indices, Limit: *limit}
 		return probe.Child(task, os.Stdin, os.NewFile(uintptr(*fd), "lines"))
 	}
 	set, request := p.open()
 	var verdicts []*probe.Verdict
 	for _, api := range apis {
-		v, err := set.Probe(request, api)
+		v, err := set.Probe(request, api, *software)
 		if err != nil {
 			return err
 		}

@@ -4,7 +4,8 @@
  * what goes wrong: "", or one of the words below, where those of computing may name
  * the only device that it is about, as in "wrong@1".
  *
- *   at loading:   load-abort, load-segv, load-hang, load-null, load-chatty
+ *   at loading:   load-abort, load-segv, load-hang, load-null, load-chatty,
+ *                 load-version (the plugin interface of another ggml)
  *   at computing: abort, segv, hang, assert, wrong, nan
  *
  * The structs are those of ggml-backend-impl.h in 0.25, as far as they matter here.
@@ -113,7 +114,7 @@ extern "C" reg *qtsg_backend_init() {
         printf("without a line end");
         fflush(stdout);
     }
-    if (how.rfind("load-", 0) == 0) {
+    if (how.rfind("load-", 0) == 0 && how != "load-version") {
         fprintf(stderr, "the plugin says: about to %s\n", how.c_str() + 5);
         go_wrong(how.substr(5));
     }
@@ -128,6 +129,7 @@ extern "C" reg *qtsg_backend_init() {
     }
     cpu = reinterpret_cast<reg *(*)()>(dlsym(handle, "qtsg_backend_init"))();
     fake = *cpu;
+    if (how == "load-version") fake.api_version++;
     fake.get_name = [](reg *) { return "CUDA"; };
     fake.get_device_count = [](reg *) -> size_t {
         const char *n = getenv("FAKE_CUDA");
