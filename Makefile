@@ -89,14 +89,50 @@ bin: ggml ## Build the command line tool
 examples: deps lib ## Build the example programs
 	@$(MAKE) -C examples/c
 
+# What programs need that link the static library, besides it.
+ifeq ($(UNAME),Darwin)
+LIBS_PRIVATE := -lc++ -framework CoreFoundation -framework Security
+else
+LIBS_PRIVATE := -lstdc++ -lpthread -ldl -lm
+endif
+STATIC_LIB := $(DIST)/static/libqtsaccel.a
+
+.PHONY: static-lib
+static-lib: ggml ## Build the static library, dist/static/libqtsaccel.a
+	@mkdir -p $(dir $(STATIC_LIB))
+	@go build -buildmode=c-archive -trimpath -ldflags='-s -w' -o $(STATIC_LIB) ./capi && rm -f $(STATIC_LIB:.a=.h)
+
+# The version, as the header says.
+VERSION = $(shell sed -n 's/^\#define QTSA_VERSION_M[AI][JN]OR //p; s/^\#define QTSA_VERSION_PATCH //p' include/qtsaccel.h | paste -sd.)
+# Fills in a template of build/package: $(call template,NAME,TO).
+template = sed 's|@VERSION@|$(VERSION)|; s|@VERSION_MAJOR@|$(firstword $(subst ., ,$(VERSION)))|; s|@LIB@|$(notdir $(LIB))|; s|@LIBS_PRIVATE@|$(LIBS_PRIVATE)|' build/package/$(1).in >'$(2)/$(1)'
+
 .PHONY: install
-install: lib bin ## Install library, plugins, header and tool under PREFIX (and DESTDIR)
-	install -d $(DESTDIR)$(PREFIX)/{bin,include,lib/qtsaccel}
-	install -m 755 $(DIST)/bin/* $(DESTDIR)$(PREFIX)/bin/
-	install -m 644 $(HEADERS) $(DESTDIR)$(PREFIX)/include/
-	install -m 755 $(LIB) $(DESTDIR)$(PREFIX)/lib/
-	cp -P $(LIB_LINK) $(DESTDIR)$(PREFIX)/lib/
-	install -m 755 $(DIST)/lib/qtsaccel/* $(DESTDIR)$(PREFIX)/lib/qtsaccel/
+install: lib static-lib bin ## Install library, plugins, headers and tool under PREFIX (and DESTDIR)
+	@to='$(DESTDIR)$(PREFIX)'; set -x; \
+	install -d "$$to"/{bin,include,lib/qtsaccel,lib/pkgconfig,lib/cmake/qtsaccel}; \
+	install -m 755 $(DIST)/bin/qtsaccel "$$to/bin/"; \
+	install -m 644 $(HEADERS) "$$to/include/"; \
+	install -m 755 $(LIB) "$$to/lib/"; \
+	install -m 644 $(STATIC_LIB) "$$to/lib/"; \
+	cp -P $(LIB_LINK) "$$to/lib/"; \
+	install -m 755 $(DIST)/lib/qtsaccel/* "$$to/lib/qtsaccel/"
+	@$(call template,qtsaccel.pc,$(DESTDIR)$(PREFIX)/lib/pkgconfig)
+	@$(call template,qtsaccel-config.cmake,$(DESTDIR)$(PREFIX)/lib/cmake/qtsaccel)
+	@$(call template,qtsaccel-config-version.cmake,$(DESTDIR)$(PREFIX)/lib/cmake/qtsaccel)
+
+# A folder that works wherever it is unpacked. The same tree gives the same bytes.
+RELEASE = qtsaccel-$(VERSION)-$(shell echo $(UNAME) | tr A-Z a-z)-$(shell uname -m)
+STAGE = $(DIST)/release/$(RELEASE)
+
+.PHONY: dist
+dist: lib static-lib bin ## Make the relocatable tarball dist/release/qtsaccel-*.tar.gz, with licences, SBOM and checksums
+	@rm -rf $(DIST)/release && mkdir -p $(STAGE)
+	@$(MAKE) -s install PREFIX= DESTDIR=$(abspath $(STAGE)) 2>/dev/null
+	@install -m 644 README.md docs/operators.md $(STAGE)/
+	@go run ./build/release $(STAGE) $(VERSION) $(if $(filter Darwin,$(UNAME)),$(GGML_DARWIN_VERSION),$(GGML_VERSION)) $(LIB)
+	@tar -C $(DIST)/release --sort=name --owner=0 --group=0 --numeric-owner --mtime=@0 -cf - $(RELEASE) | gzip -n >$(STAGE).tar.gz
+	@rm -rf $(STAGE) && cd $(DIST)/release && sha256sum $(RELEASE).tar.gz | tee $(RELEASE).tar.gz.sha256
 
 .PHONY: demo
 demo: deps lib ## Upscale a picture with a real model, through the C API
@@ -155,6 +191,13 @@ asan-lib: lib
 .PHONY: test-cpp
 test-cpp: deps lib test-data ## Test the C++ header, and the examples in C++ beside those in C
 	@go test ./tests/cpp
+
+# Consumers of an installation, of the tarball and of the static library.
+DEBIAN_INSTALL_TEST := cmake
+.PHONY: test-install
+test-install: deps lib ## Test what make install and make dist give, as other projects use it
+	@build/deps.sh $(DEBIAN_INSTALL_TEST)
+	@QTSACCEL_TEST_INSTALL=1 go test -count=1 ./tests/install
 
 .PHONY: test-race
 test-race: ggml ## Run the Go tests with the race detector
