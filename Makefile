@@ -142,7 +142,7 @@ demo: deps lib ## Upscale a picture with a real model, through the C API
 ##@ Testing
 
 .PHONY: test
-test: deps lib test-lib test-data test-go ## Set up what is needed and run every test; CI runs this
+test: deps lib test-lib test-data test-go test-python test-install ## Set up what is needed and run every test; CI runs this
 
 # The Go tests.
 .PHONY: test-go
@@ -169,12 +169,12 @@ wheel: lib bin $(VENV_STAMP) ## Build the Python wheel into dist/wheel, with lib
 	@native=$(WHEEL_TREE)/qtsaccel/native && mkdir -p $$native/lib $$native/bin && \
 	cp $(LIB) $$native/lib/ && cp -rL $(DIST)/lib/qtsaccel $$native/lib/ && cp $(DIST)/bin/qtsaccel $$native/bin/
 	@cd $(WHEEL_TREE) && $(abspath $(VENV))/bin/hatchling build -t wheel -d $(abspath $(DIST))/wheel
-	@rm -rf $(WHEEL_TREE) && ls $(DIST)/wheel/*.whl
+	@rm -rf $(WHEEL_TREE)
 
 .PHONY: test-python
 test-python: wheel examples test-data ## Check and test the Python package, and the wheel in an empty environment
 	@cd bindings/python && for check in 'ruff check -q' 'ruff format -q --check' 'mypy'; do \
-	  $(abspath $(VENV))/bin/$$check $$([ "$$check" = mypy ] && echo qtsaccel || echo . ../../examples/python ../../tests/python); done
+	  $(abspath $(VENV))/bin/$$check $$([ "$$check" = mypy ] && echo qtsaccel || echo . ../../examples/python ../../tests/python ../../bench/python); done
 	@PYTHONPATH=bindings/python QTSACCEL_LIBRARY=$(abspath $(LIB)) PYTHONDONTWRITEBYTECODE=1 \
 	  $(VENV)/bin/python -m pytest -q -rs -p no:cacheprovider tests/python
 
@@ -235,6 +235,12 @@ test-provision:
 bench: lib ## Measure against raw ggml and ONNX Runtime; writes dist/bench/
 	@$(PROVISION) onnxruntime esrgan
 	@$(MAKE) -C bench
+
+.PHONY: bench-python
+bench-python: lib $(VENV_STAMP) ## Measure what Python costs over the C API; writes dist/bench/python.json
+	@mkdir -p $(DIST)/bench && $(CC) -O2 -Wall -Werror -shared -fPIC -Iinclude -o $(DIST)/bench/loop.so bench/python/loop.c
+	@PYTHONPATH=bindings/python QTSACCEL_LIBRARY=$(abspath $(LIB)) PYTHONDONTWRITEBYTECODE=1 \
+	  $(VENV)/bin/python bench/python/bench.py $(abspath $(DIST))/bench/loop.so $(DIST)/bench/python.json
 
 # --------------------------------------------------------------------- Checking
 

@@ -9,9 +9,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
+
 import qtsaccel as qa
 from qtsaccel import ops
-
 from tokenizer import Tokenizer
 
 LAYERS, HEADS, KV_HEADS, HEAD_DIM, CONTEXT, KV_STEP = 5, 8, 4, 8, 512, 64

@@ -8,8 +8,9 @@ import json
 from pathlib import Path
 
 import numpy as np
-import qtsaccel as qa
 from PIL import Image
+
+import qtsaccel as qa
 from qtsaccel import ops
 
 FACTOR, REACH, TILE = 2, 10, 128  # REACH: how far a pixel can matter in the result

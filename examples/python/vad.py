@@ -8,6 +8,7 @@ import wave
 from collections.abc import Iterable, Iterator
 
 import numpy as np
+
 import qtsaccel as qa
 from qtsaccel import ops
 

@@ -8,10 +8,10 @@ import subprocess
 from pathlib import Path
 
 import pytest
-import qtsaccel as qa
-from qtsaccel import _bindings
 
+import qtsaccel as qa
 from conftest import ROOT, python
+from qtsaccel import _bindings
 
 
 def import_error(path: str | Path, **environment: str) -> str:

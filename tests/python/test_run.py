@@ -8,11 +8,11 @@ import time
 
 import numpy as np
 import pytest
-import qtsaccel as qa
 
+import qtsaccel as qa
 from conftest import python
 
-# A plan whose run takes about a second on one thread: LONG_RUN products.
+# A plan whose run takes about a second has PER_SECOND products.
 LONG = """
 import numpy as np, sys, threading, time, os, signal
 import qtsaccel as qa

@@ -1,0 +1,103 @@
+"""What a run through Python costs over the C API, and what other threads keep of the GIL.
+
+Run by `make bench-python`, which compiles loop.c; writes dist/bench/python.json.
+"""
+
+import ctypes
+import json
+import platform
+import statistics
+import sys
+import threading
+import time
+from pathlib import Path
+
+import numpy as np
+
+import qtsaccel as qa
+from qtsaccel import _library
+
+RUNS, ROUNDS = 2000, 25
+
+
+def run_cost(backend: qa.Backend, loop: ctypes.CDLL) -> dict[str, float]:
+    """Of a plan with one input and one output of 1 KiB, in µs, rounds of either in turn."""
+    g = qa.Graph("one node")
+    g.output("y", g.input("x", np.float32, (256,)) * 2)
+    with backend.session() as session, session.plan(g) as plan:
+        x = np.ones(256, np.float32)
+        inputs, into = {"x": x}, {"y": np.empty(256, np.float32)}
+        plan.run(inputs, out=into)
+        frame = plan._frames[0]
+        loop.loop.restype = ctypes.c_double
+        arguments = (ctypes.c_void_p(plan._value), frame.c_inputs, frame.c_outputs, frame.arguments[-1], RUNS)
+        run = ctypes.cast(_library.api.plan_run, ctypes.c_void_p)  # type: ignore[arg-type]
+        c_api, python, python_into = [], [], []
+        for _ in range(ROUNDS):
+            c_api.append(loop.loop(run, *arguments) / 1e3)
+            start = time.perf_counter()
+            for _ in range(RUNS):
+                plan.run(inputs)
+            python.append((time.perf_counter() - start) / RUNS * 1e6)
+            start = time.perf_counter()
+            for _ in range(RUNS):
+                plan.run(inputs, out=into)
+            python_into.append((time.perf_counter() - start) / RUNS * 1e6)
+        assert min(c_api) > 0
+        return {
+            "run_overhead_us": statistics.median(p - c for p, c in zip(python, c_api)),
+            "run_overhead_into_us": statistics.median(p - c for p, c in zip(python_into, c_api)),
+            "run_us": statistics.median(python),
+            "c_api_us": statistics.median(c_api),
+        }
+
+
+def counting_kept(backend: qa.Backend) -> float:
+    """The part of its lone rate that a counting thread keeps beside a long run on one thread."""
+    n = 512
+    g = qa.Graph("long")
+    y = g.input("x", np.float32, (n, n))
+    w = g.constant(np.eye(n, dtype=np.float32))
+    for _ in range(40):
+        y = y @ w
+    g.output("y", y)
+    plan = backend.session().plan(g)
+    x = {"x": np.ones((n, n), np.float32)}
+
+    def rate(seconds: float) -> float:
+        count, end = 0, time.perf_counter() + seconds
+        while time.perf_counter() < end:
+            count += 1
+        return count / seconds
+
+    kept = []
+    for _ in range(7):
+        stop = threading.Event()
+
+        def work(stop: threading.Event = stop) -> None:
+            while not stop.is_set():
+                plan.run(x, threads=1)
+
+        alone = rate(0.2)
+        t = threading.Thread(target=work)
+        t.start()
+        time.sleep(0.02)
+        beside = rate(0.2)
+        stop.set()
+        t.join()
+        kept.append(beside / alone)
+    return statistics.median(kept)
+
+
+def main(loop: str, to: str) -> None:
+    """Measures, prints and writes."""
+    with qa.Backend("cpu", threads=1) as backend:
+        found: dict[str, float] = {**run_cost(backend, ctypes.CDLL(loop)), "counting_kept": counting_kept(backend)}
+    for name, value in found.items():
+        print(f"{name:22} {value:8.2f}")
+    about = {"python": platform.python_version(), "numpy": np.__version__, "qtsaccel": qa.version()}
+    Path(to).write_text(json.dumps({**found, **about}, indent=2) + "\n")
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
