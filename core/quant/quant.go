@@ -148,6 +148,15 @@ func encodeBlocks(d tensor.DType, dst []byte, src []float32) error {
 	return nil
 }
 
+// CheckFinite finds an infinity or a NaN, which no quantised type holds:
+// INVALID_ARGUMENT, with the element.
+func CheckFinite(d tensor.DType, src []float32) error {
+	if i := notFinite(src); i >= 0 {
+		return status.Errorf(status.InvalidArgument, "element %d is %v, which %v cannot hold", i, src[i], d)
+	}
+	return nil
+}
+
 // notFinite finds an infinity or a NaN, -1 if there is none.
 func notFinite(src []float32) int {
 	const infinity = 0x7f800000

@@ -299,6 +299,58 @@ func (m *Matrix) readLevels(dst []int32, row int64) {
 	}
 }
 
+// AddMatrix adds a tensor with the values of a matrix, as a type, 0 for
+// [Matrix.Stored], and gives its type. Errors are those of [Weights.Declare] and of
+// [Weights.SetMatrix]; the weights have no such tensor then.
+func (w *Weights) AddMatrix(name string, m *Matrix, d tensor.DType) (tensor.Type, Loss, error) {
+	if !w.use() {
+		return tensor.Type{}, Loss{}, errReleased()
+	}
+	defer w.Release()
+	t, loss, err := w.addMatrix(name, m, d)
+	return t, loss, status.Wrapf(err, "tensor %q", name)
+}
+
+func (w *Weights) addMatrix(name string, m *Matrix, d tensor.DType) (t tensor.Type, loss Loss, err error) {
+	if err = checkName(name); err != nil {
+		return t, loss, err
+	}
+	if err = m.check(); err != nil {
+		return t, loss, err
+	}
+	if d == 0 {
+		if d, err = m.Stored(); err != nil {
+			return t, loss, err
+		}
+	}
+	t = tensor.Type{DType: d, Shape: tensor.Shape{m.Rows, m.Columns}}
+	if err = t.Check(false); err != nil {
+		return t, loss, err
+	}
+	if !quant.CanEncode(d) {
+		return t, loss, status.Errorf(status.Unsupported, "a matrix cannot be stored as %v", d)
+	}
+	if i, err := w.Find(name); err == nil {
+		return t, loss, status.Errorf(status.AlreadyExists, "it exists already, as tensor %d", i)
+	}
+	data, err := w.arena.Alloc(t.Bytes())
+	if err != nil {
+		return t, loss, err
+	}
+	// Where it fails, its memory goes back with the weights.
+	if loss, err = m.store(data, d); err != nil {
+		return t, loss, err
+	}
+	added, err := w.add(name, t)
+	if err != nil {
+		return t, loss, err
+	}
+	added.mu.Lock()
+	defer added.mu.Unlock()
+	added.data = data
+	return t, loss, nil
+}
+
 // SetMatrix stores a matrix in a tensor of its shape, in the tensor's type: with
 // its own levels where the type can hold them (see [Matrix.Stored]), else newly
 // quantised from its values. Errors are those of [Weights.Set]; SHAPE_MISMATCH:

@@ -187,6 +187,37 @@ func TestMatricesWithALossThatIsStated(t *testing.T) {
 	}
 }
 
+func TestAddingMatrices(t *testing.T) {
+	leavesNothing(t)
+	m := makeMatrix(Matrix{Rows: 5, Columns: 64, Bits: 8, Signed: true, Block: 32, ScaleDType: tensor.F32}, false, anyF16)
+	w := New()
+	defer w.Release()
+	for d, want := range map[tensor.DType]tensor.DType{0: tensor.Q8_0, tensor.F16: tensor.F16, tensor.Q4_0: tensor.Q4_0} {
+		name := want.String()
+		typ, loss, err := w.AddMatrix(name, &m.Matrix, d)
+		require.NoError(t, err)
+		require.Equal(t, typed(want, 5, 64), typ)
+		require.Equal(t, d == 0, loss.Exact)
+		data, err := tensorOf(t, w, name).Freeze()
+		require.NoError(t, err)
+		require.Len(t, data, int(typ.Bytes()))
+	}
+	_, _, err := w.AddMatrix("f16", &m.Matrix, 0)
+	requireError(t, err, status.AlreadyExists, `"f16"`)
+	_, _, err = w.AddMatrix("", &m.Matrix, 0)
+	requireError(t, err, status.InvalidArgument, "cannot name")
+	_, _, err = w.AddMatrix("x", &m.Matrix, 99)
+	requireError(t, err, status.InvalidArgument, "dtype 99")
+	_, _, err = w.AddMatrix("x", &m.Matrix, tensor.Q4_K)
+	requireError(t, err, status.InvalidArgument, "multiple of 256")
+	bad := m.Matrix
+	bad.Scales = infinite(bad.Scales)
+	_, _, err = w.AddMatrix("x", &bad, 0)
+	requireError(t, err, status.InvalidArgument, `"x"`, "row 0", "+Inf")
+	_, _, err = w.AddMatrix("x", &m.Matrix, tensor.Q5_0)
+	require.NoError(t, err, "the name is free still")
+}
+
 func TestWrongMatrices(t *testing.T) {
 	leavesNothing(t)
 	ok := makeMatrix(Matrix{Rows: 2, Columns: 64, Bits: 4, Block: 32, ScaleDType: tensor.F32}, true, anyF32).Matrix

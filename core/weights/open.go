@@ -247,7 +247,7 @@ func (c *converter) fill(p *piece, encode Encoder) error {
 	var err error
 	if quant.CanEncode(to) {
 		err = quant.Encode(to, p.dst, values)
-	} else {
+	} else if err = quant.CheckFinite(to, values); err == nil {
 		err = encode(to, p.dst, values)
 	}
 	return status.Wrapf(err, "from element %d on", elementsOf(from, p.from))

@@ -40,11 +40,14 @@ func (r Rule) check(encoder bool) error {
 		return nil
 	case !quant.CanDecode(r.DType):
 		return status.Errorf(status.InvalidArgument, "%q cannot be stored as %v: no type of real numbers", r.Pattern, r.DType)
-	case !quant.CanEncode(r.DType) && !encoder:
+	case r.NeedsEncoder() && !encoder:
 		return status.Errorf(status.Unsupported, "%q cannot be stored as %v: it takes ggml, which was not found", r.Pattern, r.DType)
 	}
 	return nil
 }
+
+// NeedsEncoder says whether the rule's type takes an [Encoder].
+func (r Rule) NeedsEncoder() bool { return quant.CanDecode(r.DType) && !quant.CanEncode(r.DType) }
 
 func (r Rule) wild() bool { return strings.ContainsAny(r.Pattern, "*?") }
 

@@ -188,6 +188,18 @@ func TestStoringThroughAnEncoder(t *testing.T) {
 	require.Equal(t, 1025*512, sum)
 	require.Equal(t, tensor.Q5_0, w.Stored()[1].As)
 
+	w2 := New()
+	defer w2.Release()
+	require.NoError(t, w2.Declare("n", f32(2, 256)))
+	require.NoError(t, w2.Set("n", bytesOfFloats(append(make([]float32, 511), float32(math.NaN())))))
+	bad := t.TempDir() + "/nan.gguf"
+	require.NoError(t, w2.Save(bad, nil, nil))
+	_, err = OpenWith(bad, Options{Rules: []Rule{{Pattern: "*", DType: tensor.Q6_K}}, Encode: func(tensor.DType, []byte, []float32) error {
+		t.Error("values that are not finite must not reach the encoder")
+		return nil
+	}})
+	requireError(t, err, status.InvalidArgument, "element 511 is NaN, which q6_K")
+
 	_, err = OpenWith(path, Options{Rules: []Rule{{Pattern: "*", DType: tensor.Q6_K}}, Encode: func(tensor.DType, []byte, []float32) error {
 		return status.Errorf(status.Internal, "broken")
 	}})
