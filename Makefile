@@ -207,6 +207,14 @@ test-race: ggml ## Run the Go tests with the race detector
 test-asan: asan-lib ## Run the C API's tests with the address sanitizer
 	@QTSACCEL_TEST_ASAN=1 go test ./tests/c
 
+# The readers of files for as long as it is worth; what they found is kept under
+# testdata/fuzz and tried by every `go test`.
+FUZZ_TIME ?= 60s
+FUZZERS := gguf:FuzzParse safetensors:FuzzParse gguf:FuzzWrite safetensors:FuzzParseIndex
+.PHONY: fuzz
+fuzz: ## Fuzz the readers of weight files, each for FUZZ_TIME
+	@for f in $(FUZZERS); do go test -run '^$$' -fuzz "^$${f#*:}$$" -fuzztime $(FUZZ_TIME) ./core/$${f%:*}; done
+
 .PHONY: test-vulkan
 test-vulkan: lib ## Run the tests on Vulkan, with Mesa's software device where there is no other
 	@build/deps.sh $(DEBIAN_VULKAN)
@@ -241,6 +249,10 @@ bench-python: lib $(VENV_STAMP) ## Measure what Python costs over the C API; wri
 	@mkdir -p $(DIST)/bench && $(CC) -O2 -Wall -Werror -shared -fPIC -Iinclude -o $(DIST)/bench/loop.so bench/python/loop.c
 	@PYTHONPATH=bindings/python QTSACCEL_LIBRARY=$(abspath $(LIB)) PYTHONDONTWRITEBYTECODE=1 \
 	  $(VENV)/bin/python bench/python/bench.py $(abspath $(DIST))/bench/loop.so $(DIST)/bench/python.json
+
+.PHONY: bench-weights
+bench-weights: lib ## Measure how fast weights are mapped, copied and converted; writes dist/bench/weights.json
+	@go run ./bench/weights
 
 # --------------------------------------------------------------------- Checking
 
