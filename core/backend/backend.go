@@ -38,6 +38,13 @@ type Info struct {
 	Notes       []string `json:"notes,omitempty"` // what else a user should know
 }
 
+// Assisted is a backend that leaves to another what it does not compute itself.
+type Assisted interface {
+	Backend
+	// Own says whether it computes a call itself.
+	Own(c *ops.Call) bool
+}
+
 // Stream is one session's stream of work: its state, its scratch memory, its
 // queue. Calls on a stream, and on what it built, never overlap: the session
 // takes care of that.
@@ -98,6 +105,14 @@ type Placement struct {
 	Nodes        []NodePlacement `json:"nodes"`
 	ScratchBytes int64           `json:"scratch_bytes"` // of the stream, shared by its executables
 	IOBytes      int64           `json:"io_bytes"`      // of inputs and outputs
+	Copies       Copies          `json:"copies"`
+}
+
+// Copies are the tensors that a run copies from one device to another by way of
+// the host, inputs and outputs not counted.
+type Copies struct {
+	Count int   `json:"count"`
+	Bytes int64 `json:"bytes"`
 }
 
 // NodePlacement counts the nodes of one operator on one device.
