@@ -11,7 +11,7 @@ import (
 
 func available() int64 {
 	root := os.DirFS("/")
-	return min(machineFree(root), cgroupFree(root), addressSpaceFree(root))
+	return min(machineFree(root), cgroupFree(root), addressSpaceFree())
 }
 
 // machineFree is what the kernel estimates can be taken without swapping, and the
@@ -25,18 +25,22 @@ func machineFree(root fs.FS) int64 {
 	return (kilobytes + fields["SwapFree:"]) << 10
 }
 
+// spaceForThreads is left to the threads that Go's runtime may yet need: where it
+// cannot make one, the process ends.
+const spaceForThreads = 128 << 20
+
 // addressSpaceFree is what RLIMIT_AS leaves.
-func addressSpaceFree(root fs.FS) int64 {
+func addressSpaceFree() int64 {
 	var limit syscall.Rlimit
 	if err := syscall.Getrlimit(syscall.RLIMIT_AS, &limit); err != nil || limit.Cur >= unlimited {
 		return unlimited
 	}
-	pages, _, _ := strings.Cut(text(root, "proc/self/statm"), " ")
+	pages, _, _ := strings.Cut(text(os.DirFS("/"), "proc/self/statm"), " ")
 	used, err := strconv.ParseInt(pages, 10, 64)
 	if err != nil {
 		return unlimited
 	}
-	return int64(limit.Cur) - used*int64(os.Getpagesize())
+	return max(0, int64(limit.Cur)-used*int64(os.Getpagesize())-spaceForThreads)
 }
 
 // cgroupFree is the least that the process's cgroup and those above it leave.

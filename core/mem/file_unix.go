@@ -17,8 +17,8 @@ const CanMapFiles = true
 // end of one that was cut short, or where its disk fails, the system sends SIGBUS.
 // OUT_OF_MEMORY: the address space has no room.
 func MapFile(f *os.File, n int64) ([]byte, error) {
-	if n != int64(int(n)) {
-		return nil, errTooMuch(n, Available())
+	if free := addressSpaceFree(); n > free || n != int64(int(n)) {
+		return nil, status.Errorf(status.OutOfMemory, "out of memory: %d bytes of address space wanted, %d free", n, free)
 	}
 	b, err := syscall.Mmap(int(f.Fd()), 0, int(n), syscall.PROT_READ, syscall.MAP_SHARED)
 	if err != nil {
