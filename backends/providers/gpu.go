@@ -80,7 +80,7 @@ func (g *gpu) open(r choice.Request, d choice.Device) (backend.Backend, error) {
 	if err != nil {
 		return nil, err
 	}
-	return ggml.New(l, ggml.Options{Device: g.api, Index: index, Threads: r.Threads})
+	return openDevice(l, g.api, index, r)
 }
 
 // enter loads the plugin, if it is not, and finds the device among those that it

@@ -31,7 +31,7 @@ func metalProvider(goos string, list func(r choice.Request, api string) ([]ggml.
 			if err != nil {
 				return nil, err
 			}
-			return ggml.New(l, ggml.Options{Device: "metal", Index: d.Index, Threads: r.Threads})
+			return openDevice(l, "metal", d.Index, r)
 		},
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"runtime"
 	"strings"
 
+	"qtsaccel/backends/beside"
 	"qtsaccel/backends/ggml"
 	"qtsaccel/backends/probe"
 	"qtsaccel/backends/reference"
@@ -55,6 +56,19 @@ func openCPU(r choice.Request, _ choice.Device) (backend.Backend, error) {
 		return nil, err
 	}
 	return ggml.New(l, ggml.Options{Device: "cpu", Threads: r.Threads})
+}
+
+// openDevice opens a GPU with a CPU beside it, for the operators that it lacks.
+func openDevice(l *ggml.Library, api string, index int, r choice.Request) (backend.Backend, error) {
+	device, err := ggml.New(l, ggml.Options{Device: api, Index: index, Threads: r.Threads})
+	if err != nil {
+		return nil, err
+	}
+	cpu, err := openCPU(r, choice.Device{})
+	if err != nil {
+		cpu = reference.New()
+	}
+	return beside.New(device, cpu), nil
 }
 
 // library loads ggml from the request's folder.

@@ -51,6 +51,9 @@ func (r *placement) text(p *Plan) string {
 			fmt.Fprintf(&b, "  %s=%d", d.Name, i.Dims[d.Name])
 		}
 		fmt.Fprintf(&b, "  %d nodes, %d bytes of inputs and outputs, %d bytes of shared scratch\n", total, i.IOBytes, i.ScratchBytes)
+		if i.Copies.Count > 0 {
+			fmt.Fprintf(&b, "    %d copies between devices, %d bytes\n", i.Copies.Count, i.Copies.Bytes)
+		}
 		for _, n := range i.Nodes {
 			fmt.Fprintf(&b, "    %4d × %s on %s\n", n.Count, n.Op, n.Device)
 		}

@@ -6,6 +6,7 @@ import (
 
 	"qtsaccel/core/backend"
 	"qtsaccel/core/graph"
+	"qtsaccel/core/ops"
 	"qtsaccel/core/status"
 )
 
@@ -16,6 +17,7 @@ type Plan struct {
 	graph    *graph.Snapshot
 	refs     atomic.Int64
 	capacity int
+	supports func(*ops.Call) bool // what the plan may be made of
 
 	instances []*instance // the most recently used first
 	spare     *graph.Program
@@ -25,7 +27,8 @@ type Plan struct {
 
 // Options are the options of a plan; zero values are the defaults.
 type Options struct {
-	MaxInstances int // 0: 32
+	MaxInstances int  // 0: 32
+	Strict       bool // nothing may go to a backend beside the device's
 }
 
 // CacheStats counts what became of the plan's instances.
@@ -49,7 +52,10 @@ func NewPlan(s *Session, g *graph.Graph, o Options) (*Plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &Plan{session: s, graph: snapshot, capacity: o.MaxInstances}
+	p := &Plan{session: s, graph: snapshot, capacity: o.MaxInstances, supports: s.backend.impl.Supports}
+	if a, ok := s.backend.impl.(backend.Assisted); ok && o.Strict {
+		p.supports = a.Own
+	}
 	if err := p.check(); err != nil {
 		snapshot.Release()
 		return nil, err
@@ -70,13 +76,13 @@ func (p *Plan) check() error {
 	for i, d := range dims {
 		low[i], high[i] = d.Min, d.Max
 	}
-	program, err := p.graph.Bind(low, s.backend.impl.Supports)
+	program, err := p.graph.Bind(low, p.supports)
 	if err != nil {
 		return err
 	}
 	if len(dims) == 0 {
 		p.spare = program
-	} else if _, err := p.graph.Bind(high, s.backend.impl.Supports); err != nil {
+	} else if _, err := p.graph.Bind(high, p.supports); err != nil {
 		return err
 	}
 	return status.Wrapf(s.addStates(p.graph.States()), "graph %q", p.graph.Label())
@@ -184,7 +190,7 @@ func (p *Plan) build(dims []int64) (*instance, error) {
 	program := p.spare
 	if program == nil {
 		var err error
-		if program, err = p.graph.Bind(dims, p.session.backend.impl.Supports); err != nil {
+		if program, err = p.graph.Bind(dims, p.supports); err != nil {
 			return nil, err
 		}
 	} else if err := p.graph.CheckDims(dims); err != nil {

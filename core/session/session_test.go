@@ -304,6 +304,31 @@ func TestUnsupportedIsFoundWhenThePlanIsMade(t *testing.T) {
 	require.ErrorContains(t, err, "relu (1)")
 }
 
+// helped is a backend that has another beside it.
+type helped struct{ *fake }
+
+func (h helped) Supports(*ops.Call) bool { return true }
+func (h helped) Own(c *ops.Call) bool    { return h.fake.Supports(c) }
+
+func TestStrictRefusesWhatGoesBeside(t *testing.T) {
+	f := helped{&fake{only: "linear"}}
+	b, err := OpenBackend(choice.Request{Backend: "cpu"}, func(string) string { return "" },
+		map[string]choice.Provider{"cpu": {Open: func(choice.Request, choice.Device) (backend.Backend, error) { return f, nil }}})
+	require.NoError(t, err)
+	defer b.Release()
+	s, err := New(b)
+	require.NoError(t, err)
+	defer s.Release()
+	g := relu(t)
+	defer g.Release()
+	p, err := NewPlan(s, g, Options{})
+	require.NoError(t, err)
+	p.Release()
+	_, err = NewPlan(s, g, Options{Strict: true})
+	require.Equal(t, status.Unsupported, status.Of(err))
+	require.ErrorContains(t, err, "relu (1)")
+}
+
 func TestRunsOfOneSessionTakeTurns(t *testing.T) {
 	f := &fake{}
 	_, p := newPlan(t, f, relu(t), Options{})
