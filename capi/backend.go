@@ -12,8 +12,11 @@ import (
 	"qtsaccel/core/session"
 )
 
-// available are the backends of this build.
-var available = providers.New(getenv, "").All()
+// build is what this build has, available are its backends by name.
+var (
+	build     = providers.New(getenv, "")
+	available = build.All()
+)
 
 // The size of qtsa_backend_options in version 0.1.
 const firstBackendOptions = 32
@@ -26,27 +29,41 @@ func go_qtsa_backend_options_init(options *C.qtsa_backend_options, structSize C.
 //export go_qtsa_backend_create
 func go_qtsa_backend_create(options *C.const_backend_options, outBackend *C.uintptr_t) C.qtsa_status {
 	return guard(func() error {
-		o, err := readOptions(options, firstBackendOptions)
+		r, err := readRequest(options)
 		if err != nil {
 			return err
 		}
-		if err := checkReserved(o.reserved); err != nil {
-			return err
-		}
-		name, err := optionalText(o.backend, "backend")
-		if err != nil {
-			return err
-		}
-		plugins, err := optionalText(o.plugin_dir, "plugin_dir")
-		if err != nil {
-			return err
-		}
-		b, err := session.OpenBackend(choice.Request{Backend: name, PluginDir: plugins, Threads: int(o.threads)}, getenv, available)
+		b, err := session.OpenBackend(r, getenv, available)
 		if err != nil {
 			return err
 		}
 		return give(backends, b, outBackend)
 	})
+}
+
+// readRequest reads a backend's options.
+func readRequest(options *C.const_backend_options) (choice.Request, error) {
+	o, err := readOptions(options, firstBackendOptions)
+	if err != nil {
+		return choice.Request{}, err
+	}
+	r := choice.Request{Threads: int(o.threads)}
+	for _, t := range []struct {
+		to   *string
+		from *C.char
+		name string
+	}{
+		{&r.Backend, o.backend, "backend"},
+		{&r.PluginDir, o.plugin_dir, "plugin_dir"},
+		{&r.Fallback, o.fallback, "fallback"},
+		{&r.Device, o.device, "device"},
+		{&r.Probe, o.probe, "probe"},
+	} {
+		if *t.to, err = optionalText(t.from, t.name); err != nil {
+			return choice.Request{}, err
+		}
+	}
+	return r, checkReserved(o.reserved)
 }
 
 // getenv asks C, since a host may set variables after the library was loaded,

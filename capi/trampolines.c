@@ -89,6 +89,42 @@ qtsa_status qtsa_backend_name_copy(qtsa_backend backend, char *buffer, size_t ca
     return go_qtsa_backend_name_copy((uintptr_t)backend, buffer, capacity, out_size);
 }
 
+extern qtsa_status go_qtsa_device_count(const qtsa_backend_options *options, size_t *out_count);
+
+qtsa_status qtsa_device_count(const qtsa_backend_options *options, size_t *out_count) {
+    if (out_count)
+        memset(out_count, 0, sizeof *out_count);
+    if (capi_forked)
+        return QTSA_ERR_FORKED;
+    if (!out_count)
+        return capi_refuse_null("out_count");
+    return go_qtsa_device_count(options, out_count);
+}
+
+extern qtsa_status go_qtsa_device_info(size_t index, qtsa_device *out_device);
+
+qtsa_status qtsa_device_info(size_t index, qtsa_device *out_device) {
+    if (out_device)
+        memset(out_device, 0, sizeof *out_device);
+    if (capi_forked)
+        return QTSA_ERR_FORKED;
+    if (!out_device)
+        return capi_refuse_null("out_device");
+    return go_qtsa_device_info(index, out_device);
+}
+
+extern qtsa_status go_qtsa_device_report_copy(int32_t format, char *buffer, size_t capacity, size_t *out_size);
+
+qtsa_status qtsa_device_report_copy(int32_t format, char *buffer, size_t capacity, size_t *out_size) {
+    if (out_size)
+        memset(out_size, 0, sizeof *out_size);
+    if (capi_forked)
+        return QTSA_ERR_FORKED;
+    if (!out_size)
+        return capi_refuse_null("out_size");
+    return go_qtsa_device_report_copy(format, buffer, capacity, out_size);
+}
+
 extern qtsa_status go_qtsa_weights_create(uintptr_t *out_weights);
 
 qtsa_status qtsa_weights_create(qtsa_weights *out_weights) {

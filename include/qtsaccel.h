@@ -92,25 +92,25 @@ typedef int32_t qtsa_status;
 
 enum {
     QTSA_OK = 0,
-    QTSA_ERR_INVALID_ARGUMENT = -1,    /* a value that is never allowed */
-    QTSA_ERR_INVALID_HANDLE = -2,      /* null, freed, foreign, or of another kind */
-    QTSA_ERR_SHAPE_MISMATCH = -3,      /* shapes or sizes that do not fit together */
-    QTSA_ERR_UNSUPPORTED = -4,         /* right, but this backend or version cannot */
-    QTSA_ERR_NOT_FOUND = -5,           /* no operator, attribute, tensor or state of that name */
-    QTSA_ERR_OUT_OF_MEMORY = -6,       /* host or device memory */
-    QTSA_ERR_IO = -7,                  /* a file cannot be opened or read */
-    QTSA_ERR_CORRUPT = -8,             /* a file's content is wrong */
-    QTSA_ERR_DEVICE_UNAVAILABLE = -9,  /* no such backend or device here */
-    QTSA_ERR_DEVICE_LOST = -10,        /* the device failed; make the backend anew */
-    QTSA_ERR_BUSY = -11,               /* in use in a way that excludes this call */
-    QTSA_ERR_CANCELLED = -12,          /* the host asked for it */
-    QTSA_ERR_FORKED = -13,             /* called in a forked child */
-    QTSA_ERR_NOT_WORTHWHILE = -14,     /* an operator call that the device declines */
-    QTSA_ERR_ALREADY_EXISTS = -15,     /* a name that is taken */
-    QTSA_ERR_INVALID_STATE = -16,      /* right call, wrong moment */
-    QTSA_ERR_TIMEOUT = -17,            /* took longer than allowed */
-    QTSA_ERR_VERSION_MISMATCH = -18,   /* library, plugin or header do not belong together */
-    QTSA_ERR_INTERNAL = -19            /* a mistake of the library's */
+    QTSA_ERR_INVALID_ARGUMENT = -1,   /* a value that is never allowed */
+    QTSA_ERR_INVALID_HANDLE = -2,     /* null, freed, foreign, or of another kind */
+    QTSA_ERR_SHAPE_MISMATCH = -3,     /* shapes or sizes that do not fit together */
+    QTSA_ERR_UNSUPPORTED = -4,        /* right, but this backend or version cannot */
+    QTSA_ERR_NOT_FOUND = -5,          /* no operator, attribute, tensor or state of that name */
+    QTSA_ERR_OUT_OF_MEMORY = -6,      /* host or device memory */
+    QTSA_ERR_IO = -7,                 /* a file cannot be opened or read */
+    QTSA_ERR_CORRUPT = -8,            /* a file's content is wrong */
+    QTSA_ERR_DEVICE_UNAVAILABLE = -9, /* no such backend or device here */
+    QTSA_ERR_DEVICE_LOST = -10,       /* the device failed; make the backend anew */
+    QTSA_ERR_BUSY = -11,              /* in use in a way that excludes this call */
+    QTSA_ERR_CANCELLED = -12,         /* the host asked for it */
+    QTSA_ERR_FORKED = -13,            /* called in a forked child */
+    QTSA_ERR_NOT_WORTHWHILE = -14,    /* an operator call that the device declines */
+    QTSA_ERR_ALREADY_EXISTS = -15,    /* a name that is taken */
+    QTSA_ERR_INVALID_STATE = -16,     /* right call, wrong moment */
+    QTSA_ERR_TIMEOUT = -17,           /* took longer than allowed */
+    QTSA_ERR_VERSION_MISMATCH = -18,  /* library, plugin or header do not belong together */
+    QTSA_ERR_INTERNAL = -19           /* a mistake of the library's */
 };
 
 /*
@@ -216,15 +216,45 @@ typedef struct qtsa_backend_options {
      * CPU affinity and cgroup quota allow. */
     int32_t threads;
     int32_t reserved; /* 0 */
+    /*
+     * What "auto" tries, one after the other, with commas between: "cuda, cpu"; null:
+     * the variable QTSACCEL_BACKEND_FALLBACK, and without it cuda, vulkan, cpu (on
+     * Apple's systems metal, vulkan, cpu), and the reference where no plugin can be
+     * loaded at all. A list is taken literally: at its end there is no backend. It is
+     * not read where a backend is asked for by name.
+     */
+    const char *fallback;
+    /*
+     * Which device of a GPU's API: its index ("1", or "vulkan:1" for one API only), its
+     * PCI id ("0000:65:00.0") or its UUID; null: the variable QTSACCEL_GPU_DEVICE, and
+     * without it the first. A software device, such as Mesa's llvmpipe, comes behind
+     * the others, and "auto" never takes it unless it is named here.
+     */
+    const char *device;
+    /*
+     * How GPUs are proven before their plugin is loaded into this process: a child
+     * process, the program "qtsaccel", has each compute something. "require": what
+     * cannot be proven is not used; "auto": nor is what fails, but where that program
+     * is missing or cannot be started at all, the report says so and the plugin is
+     * loaded; "off": it is loaded at once. Null: the variable QTSACCEL_PROBE, and
+     * without it "auto". What a probe found is kept in the user's cache folder until
+     * plugin, driver or machine change; `qtsaccel probe --clear` forgets it. A probe may
+     * take QTSACCEL_PROBE_TIMEOUT seconds (10) for an API. On Linux the child is not the
+     * host's: no signal and no wait() of the host's sees it.
+     */
+    const char *probe;
 } qtsa_backend_options;
 
 /* Sets all fields to their defaults; struct_size is sizeof *options. Since 0.1. */
 QTSA_API qtsa_status qtsa_backend_options_init(qtsa_backend_options *options, size_t struct_size);
 
 /*
- * Makes a backend. options may be null. DEVICE_UNAVAILABLE: cannot be had, the
- * message has every reason and where plugins were looked for; INVALID_ARGUMENT: an
- * unknown name (the message lists the known ones), negative threads. Since 0.1.
+ * Makes a backend. options may be null; blank texts count as null, and capitals as
+ * small letters. Environment variables are read at this moment. DEVICE_UNAVAILABLE: cannot
+ * be had, the message has every reason and where plugins were looked for;
+ * INVALID_ARGUMENT: an unknown name (the message lists the known ones), a list that
+ * names nothing, an index that the API does not have (the message says how many
+ * devices there are), also for "auto", or negative threads. Since 0.1.
  */
 QTSA_API qtsa_status qtsa_backend_create(const qtsa_backend_options *options, qtsa_backend *out_backend);
 
@@ -250,6 +280,55 @@ QTSA_API qtsa_status qtsa_backend_report_copy(qtsa_backend backend, int32_t form
  * name: "cpu (AMD EPYC)". A _copy function. Since 0.1.
  */
 QTSA_API qtsa_status qtsa_backend_name_copy(qtsa_backend backend, char *buffer, size_t capacity, size_t *out_size);
+
+/* ----------------------------------------------------------------- Devices -- */
+
+/* What a device is; the values never change. */
+enum {
+    QTSA_DEVICE_CPU = 1,
+    QTSA_DEVICE_DISCRETE = 2,   /* a GPU with memory of its own */
+    QTSA_DEVICE_INTEGRATED = 3, /* a GPU in the host's memory */
+    QTSA_DEVICE_SOFTWARE = 4    /* a GPU's API computed by the CPU, such as Mesa's llvmpipe */
+};
+
+/*
+ * A device. Texts end with a zero byte, are cut where they are longer, and are empty
+ * where there is nothing to say.
+ */
+typedef struct qtsa_device {
+    int32_t kind;          /* QTSA_DEVICE_* */
+    int32_t usable;        /* 1; 0: see problem */
+    uint64_t memory_total; /* bytes; 0 where nobody knows */
+    uint64_t memory_free;  /* bytes at the moment of the probe, 0 where nobody knows */
+    char apis[64];         /* how it is called: "cuda:0 vulkan:1" for a card seen through both */
+    char name[128];
+    char driver[128];  /* the first API's, with its version */
+    char pci[32];      /* "0000:65:00.0" */
+    char uuid[48];     /* 32 hex digits */
+    char problem[512]; /* why an API cannot be used for it: no plugin, or what the probe found */
+} qtsa_device;
+
+/*
+ * Finds the devices of this machine, each card once however many APIs it is seen
+ * through, and keeps the list for the process until the next call. Of options, which
+ * may be null, plugin_dir and probe are read; GPUs are looked at as for
+ * qtsa_backend_create(), those too that cannot be used. Since 0.1.
+ */
+QTSA_API qtsa_status qtsa_device_count(const qtsa_backend_options *options, size_t *out_count);
+
+/*
+ * What the device at index of the last qtsa_device_count()'s list is, in the order in
+ * which "auto" prefers them. INVALID_ARGUMENT beyond the last; INVALID_STATE: nothing was
+ * counted yet. Since 0.1.
+ */
+QTSA_API qtsa_status qtsa_device_info(size_t index, qtsa_device *out_device);
+
+/*
+ * The last qtsa_device_count()'s whole list, and for each API without a device the
+ * reason: its driver is missing, or shows none. INVALID_STATE: nothing was counted yet.
+ * A _copy function. Since 0.1.
+ */
+QTSA_API qtsa_status qtsa_device_report_copy(int32_t format, char *buffer, size_t capacity, size_t *out_size);
 
 /* ----------------------------------------------------------------- Weights -- */
 
@@ -745,8 +824,8 @@ typedef struct qtsa_operand {
  * qtsa_plan_run(). Since 0.1.
  */
 QTSA_API qtsa_status qtsa_op_run(qtsa_backend backend, const char *op, const qtsa_operand *inputs, size_t n_inputs,
-                                 const qtsa_attr *attrs, size_t n_attrs, const qtsa_operand *outputs,
-                                 size_t n_outputs, int32_t flags);
+                                 const qtsa_attr *attrs, size_t n_attrs, const qtsa_operand *outputs, size_t n_outputs,
+                                 int32_t flags);
 
 /*
  * Whether the device should run a call, transfers included: out_wants is 1 or 0;

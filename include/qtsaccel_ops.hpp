@@ -13,12 +13,26 @@
 #error "include qtsaccel.hpp, of which this is a part"
 #endif
 
-static_assert(sizeof(void *) != 8 || sizeof(qtsa_backend_options) == 32, "layout of qtsa_backend_options");
+static_assert(sizeof(void *) != 8 || sizeof(qtsa_backend_options) == 56, "layout of qtsa_backend_options");
 static_assert(sizeof(void *) != 8 || offsetof(qtsa_backend_options, struct_size) == 0, "layout of qtsa_backend_options");
 static_assert(sizeof(void *) != 8 || offsetof(qtsa_backend_options, backend) == 8, "layout of qtsa_backend_options");
 static_assert(sizeof(void *) != 8 || offsetof(qtsa_backend_options, plugin_dir) == 16, "layout of qtsa_backend_options");
 static_assert(sizeof(void *) != 8 || offsetof(qtsa_backend_options, threads) == 24, "layout of qtsa_backend_options");
 static_assert(sizeof(void *) != 8 || offsetof(qtsa_backend_options, reserved) == 28, "layout of qtsa_backend_options");
+static_assert(sizeof(void *) != 8 || offsetof(qtsa_backend_options, fallback) == 32, "layout of qtsa_backend_options");
+static_assert(sizeof(void *) != 8 || offsetof(qtsa_backend_options, device) == 40, "layout of qtsa_backend_options");
+static_assert(sizeof(void *) != 8 || offsetof(qtsa_backend_options, probe) == 48, "layout of qtsa_backend_options");
+static_assert(sizeof(void *) != 8 || sizeof(qtsa_device) == 936, "layout of qtsa_device");
+static_assert(sizeof(void *) != 8 || offsetof(qtsa_device, kind) == 0, "layout of qtsa_device");
+static_assert(sizeof(void *) != 8 || offsetof(qtsa_device, usable) == 4, "layout of qtsa_device");
+static_assert(sizeof(void *) != 8 || offsetof(qtsa_device, memory_total) == 8, "layout of qtsa_device");
+static_assert(sizeof(void *) != 8 || offsetof(qtsa_device, memory_free) == 16, "layout of qtsa_device");
+static_assert(sizeof(void *) != 8 || offsetof(qtsa_device, apis) == 24, "layout of qtsa_device");
+static_assert(sizeof(void *) != 8 || offsetof(qtsa_device, name) == 88, "layout of qtsa_device");
+static_assert(sizeof(void *) != 8 || offsetof(qtsa_device, driver) == 216, "layout of qtsa_device");
+static_assert(sizeof(void *) != 8 || offsetof(qtsa_device, pci) == 344, "layout of qtsa_device");
+static_assert(sizeof(void *) != 8 || offsetof(qtsa_device, uuid) == 376, "layout of qtsa_device");
+static_assert(sizeof(void *) != 8 || offsetof(qtsa_device, problem) == 424, "layout of qtsa_device");
 static_assert(sizeof(void *) != 8 || sizeof(qtsa_tensor_info) == 48, "layout of qtsa_tensor_info");
 static_assert(sizeof(void *) != 8 || offsetof(qtsa_tensor_info, dtype) == 0, "layout of qtsa_tensor_info");
 static_assert(sizeof(void *) != 8 || offsetof(qtsa_tensor_info, rank) == 4, "layout of qtsa_tensor_info");

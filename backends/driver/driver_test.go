@@ -23,7 +23,7 @@ func TestCUDA(t *testing.T) {
 	require.Equal(t, choice.Discrete, d.Kind)
 	require.Equal(t, "0000:a0:00.0", d.PCI)
 	require.Equal(t, "000102030405060708090a0b0c0d0e00", d.UUID)
-	require.EqualValues(t, 1<<33, d.MemoryTotal)
+	require.EqualValues(t, 1<<40, d.MemoryTotal)
 	require.Contains(t, d.DriverVersion, "CUDA 13.1")
 	require.Equal(t, choice.Integrated, r.Devices[1].Kind)
 	require.Equal(t, "cuda:1", r.Devices[1].String())

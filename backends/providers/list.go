@@ -6,19 +6,6 @@ import (
 	"qtsaccel/core/choice"
 )
 
-// Listing is what a machine has.
-type Listing struct {
-	Cards  []choice.Card `json:"devices"` // each card once, with every API that it is seen through
-	Absent []Absence     `json:"absent"`
-	Notes  []string      `json:"notes,omitempty"`
-}
-
-// Absence is an API without a device here.
-type Absence struct {
-	API    string `json:"api"`
-	Reason string `json:"reason"`
-}
-
 // List finds every device, those too that cannot be used, with what is in the way.
 func (s *Set) List(r choice.Request) (*Listing, error) {
 	r, err := choice.WithEnvironment(r, s.getenv)

@@ -15,6 +15,7 @@ var pythonTypes = map[string]string{
 	"void": "None", "void *": "c_void_p", "const void *": "c_void_p", "char *": "c_char_p", "const char *": "c_char_p",
 	"size_t": "c_size_t", "int32_t": "c_int32", "uint32_t": "c_uint32", "int64_t": "c_int64", "uint64_t": "c_uint64",
 	"double": "c_double", "float": "c_float", "uint8_t": "c_uint8", "int8_t": "c_int8",
+	"char": "c_char",
 }
 
 // pythonName is a name of the header without its prefix, as a class.
@@ -107,7 +108,7 @@ class Api:
 	return append(pythonImports(b.String()), b.Bytes()...), nil
 }
 
-var ctypesForm = regexp.MustCompile(`\b(?:c_(?:(?:char|void)_p|double|float|size_t|u?int\d+)|POINTER|Structure|CDLL|CFUNCTYPE)\b`)
+var ctypesForm = regexp.MustCompile(`\b(?:c_(?:(?:char|void)_p|char|double|float|size_t|u?int\d+)|POINTER|Structure|CDLL|CFUNCTYPE)\b`)
 
 // pythonImports is the head of _bindings.py: of ctypes, what the rest uses.
 func pythonImports(body string) []byte {

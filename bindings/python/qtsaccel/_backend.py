@@ -49,6 +49,8 @@ class Backend(Handle):
     backend is "auto", "cpu", "cuda", "vulkan", "metal" or "reference"; None asks the
     environment (QTSACCEL_BACKEND), then takes "auto". plugin_dir is the folder with the
     backend plugins, and threads the CPU threads of a run (0: what the process may use).
+    fallback is what "auto" tries ("cuda, cpu"), device a GPU's index, PCI id or UUID, and
+    probe says how GPUs are proven: "require", "auto" or "off".
     """
 
     _release = api.backend_free
@@ -59,12 +61,18 @@ class Backend(Handle):
         *,
         plugin_dir: str | os.PathLike[str] | None = None,
         threads: int = 0,
+        fallback: str | None = None,
+        device: str | None = None,
+        probe: str | None = None,
     ) -> None:
         options = _bindings.BackendOptions()
         options.struct_size = ctypes.sizeof(options)
         options.backend = None if backend is None else backend.encode()
         options.plugin_dir = None if plugin_dir is None else os.fsencode(plugin_dir)
         options.threads = threads
+        options.fallback = None if fallback is None else fallback.encode()
+        options.device = None if device is None else device.encode()
+        options.probe = None if probe is None else probe.encode()
         self._make(api.backend_create, ctypes.byref(options))
 
     @property

@@ -10,6 +10,7 @@ from ctypes import (
     CFUNCTYPE,
     POINTER,
     Structure,
+    c_char,
     c_char_p,
     c_double,
     c_float,
@@ -32,6 +33,10 @@ LOG_WARN = 3
 LOG_ERROR = 4
 FORMAT_TEXT = 0
 FORMAT_JSON = 1
+DEVICE_CPU = 1
+DEVICE_DISCRETE = 2
+DEVICE_INTEGRATED = 3
+DEVICE_SOFTWARE = 4
 ATTR_INT = 1
 ATTR_FLOAT = 2
 ATTR_STRING = 3
@@ -113,6 +118,24 @@ class BackendOptions(Structure):
         ("plugin_dir", c_char_p),
         ("threads", c_int32),
         ("reserved", c_int32),
+        ("fallback", c_char_p),
+        ("device", c_char_p),
+        ("probe", c_char_p),
+    ]
+
+
+class Device(Structure):
+    _fields_: ClassVar[list[Any]] = [
+        ("kind", c_int32),
+        ("usable", c_int32),
+        ("memory_total", c_uint64),
+        ("memory_free", c_uint64),
+        ("apis", c_char * 64),
+        ("name", c_char * 128),
+        ("driver", c_char * 128),
+        ("pci", c_char * 32),
+        ("uuid", c_char * 48),
+        ("problem", c_char * 512),
     ]
 
 
@@ -269,6 +292,9 @@ class Api:
         self.backend_free = function("qtsa_backend_free", c_int32, c_void_p)
         self.backend_report_copy = function("qtsa_backend_report_copy", c_int32, c_void_p, c_int32, c_char_p, c_size_t, POINTER(c_size_t))
         self.backend_name_copy = function("qtsa_backend_name_copy", c_int32, c_void_p, c_char_p, c_size_t, POINTER(c_size_t))
+        self.device_count = function("qtsa_device_count", c_int32, POINTER(BackendOptions), POINTER(c_size_t))
+        self.device_info = function("qtsa_device_info", c_int32, c_size_t, POINTER(Device))
+        self.device_report_copy = function("qtsa_device_report_copy", c_int32, c_int32, c_char_p, c_size_t, POINTER(c_size_t))
         self.weights_create = function("qtsa_weights_create", c_int32, POINTER(c_void_p))
         self.weights_options_init = function("qtsa_weights_options_init", c_int32, POINTER(WeightsOptions), c_size_t)
         self.weights_open = function("qtsa_weights_open", c_int32, c_char_p, POINTER(WeightsOptions), POINTER(c_void_p))

@@ -134,10 +134,39 @@ static void backends(void) {
     o.struct_size = 0;
     WRONG(QTSA_ERR_INVALID_ARGUMENT, qtsa_backend_create(&o, &b), "struct_size is 0", "32");
     o.struct_size = 1000000;
-    WRONG(QTSA_ERR_VERSION_MISMATCH, qtsa_backend_create(&o, &b), "struct_size is 1000000", "32");
+    WRONG(QTSA_ERR_VERSION_MISMATCH, qtsa_backend_create(&o, &b), "struct_size is 1000000", "56");
     o.struct_size = sizeof o;
     OK(qtsa_backend_create(&o, &b));
     OK(qtsa_backend_free(b));
+
+    o.probe = "perhaps";
+    WRONG(QTSA_ERR_INVALID_ARGUMENT, qtsa_backend_create(&o, &b), "\"perhaps\" of the probe (from option)");
+    o.probe = " OFF ";
+    OK(qtsa_backend_create(&o, &b));
+    OK(qtsa_backend_free(b));
+    o.backend = "auto";
+    o.fallback = " , ";
+    o.device = "-1"; /* read only where a GPU is tried */
+    OK(qtsa_backend_options_init(&o, 32));
+    CHECK(o.fallback != NULL && strcmp(o.device, "-1") == 0);
+    o.backend = "reference";
+    o.probe = "what an older host has behind its struct";
+    OK(qtsa_backend_create(&o, &b));
+    OK(qtsa_backend_free(b));
+
+    OK(qtsa_backend_options_init(&o, sizeof o));
+    CHECK(o.fallback == NULL && o.device == NULL && o.probe == NULL);
+    o.backend = "auto";
+    o.fallback = ",,";
+    WRONG(QTSA_ERR_INVALID_ARGUMENT, qtsa_backend_create(&o, &b), "\",,\" (from option) names no backend", "cpu, cuda");
+    o.fallback = "reference, auto";
+    WRONG(QTSA_ERR_INVALID_ARGUMENT, qtsa_backend_create(&o, &b), "unknown backend \"auto\" (from option)");
+    o.fallback = "Reference,,reference";
+    o.device = "-1";
+    OK(qtsa_backend_create(&o, &b));
+    OK(qtsa_backend_free(b));
+    o.fallback = "\xff";
+    WRONG(QTSA_ERR_INVALID_ARGUMENT, qtsa_backend_create(&o, &b), "fallback is not valid UTF-8");
 }
 
 static void struct_sizes(void) {

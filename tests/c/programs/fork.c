@@ -64,6 +64,7 @@ static void every_function(void) {
     int64_t dim = 7;
     qtsa_tensor t = 7;
     qtsa_tensor_info info = {QTSA_DTYPE_F32, 1, {1, 0, 0, 0}, 4};
+    qtsa_device device = {.kind = 7, .name = "x"};
     qtsa_backend backend = m.backend;
     qtsa_weights weights = m.weights;
     qtsa_graph graph = m.graph;
@@ -85,6 +86,10 @@ static void every_function(void) {
     FORKED(qtsa_backend_report_copy(m.backend, QTSA_FORMAT_TEXT, text, sizeof text, &n));
     CHECK(n == 0);
     FORKED(qtsa_backend_name_copy(m.backend, text, sizeof text, &n));
+    FORKED(qtsa_device_count(NULL, &n));
+    FORKED(qtsa_device_info(0, &device));
+    CHECK(device.kind == 0 && device.name[0] == 0);
+    FORKED(qtsa_device_report_copy(QTSA_FORMAT_TEXT, text, sizeof text, &n));
     FORKED(qtsa_weights_create(&weights));
     CHECK(weights == NULL);
     FORKED(qtsa_weights_options_init(&weights_options, sizeof weights_options));

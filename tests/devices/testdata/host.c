@@ -23,10 +23,10 @@
 
 #include "../../c/programs/model.h"
 
-static pid_t own;                    /* the host's own child, which ends at the end */
+static pid_t own;                     /* the host's own child, which ends at the end */
 static volatile sig_atomic_t signals; /* SIGCHLD received */
-static volatile int strangers;       /* children reaped that were not the host's */
-static volatile int reaped;          /* the own child was */
+static volatile int strangers;        /* children reaped that were not the host's */
+static volatile int reaped;           /* the own child was */
 
 static void on_child(int signal) {
     int saved = errno;

@@ -53,7 +53,7 @@ int cuDeviceGetUuid(unsigned char *uuid, int device) {
 }
 
 int cuDeviceTotalMem_v2(size_t *bytes, int device) {
-    *bytes = (size_t)(device + 1) << 33;
+    *bytes = (size_t)(device + 1) << 40;
     return 0;
 }
 
