@@ -21,8 +21,9 @@ import (
 // within budget, leaving out what there is no time for.
 const (
 	calibrationBudget = 900 * time.Millisecond
-	// sampleBudget is what repeating one call may take.
-	sampleBudget = 40 * time.Millisecond
+	// sampleBudget is what repeating one call may take. Half of it for a single call
+	// is reason enough not to try a larger one.
+	sampleBudget = 20 * time.Millisecond
 )
 
 // bench has the memory and the deadline of a calibration.
@@ -33,37 +34,56 @@ type bench struct {
 
 const (
 	benchFloats = 1 << 18
-	benchRows   = 128
 	benchSide   = 768
 )
 
-// sample is one call of a calibration and its work.
+// sample is a call of a calibration, in a size.
 type sample struct {
 	class int
-	work  work
-	run   func(c *Calls, m *Matrix, b *bench) error
+	shape tensor.Shape // of its matrix
+	size  func(size int64) work
+	run   func(c *Calls, m *Matrix, b *bench, size int64) error
 }
 
-// heavy gives the large calls of the classes that compute much.
+// sizes are tried one after the other, as long as there is time: the larger, the more
+// it tells of the rate, and on a slow device the smallest tells enough.
+var sizes = []int64{4, 16, 32}
+
+// heavy gives the calls of the classes that compute much.
 func heavy() []sample {
 	return []sample{
-		{matmulClass, work{2 * benchRows * benchSide * benchSide, 4 * benchRows * benchSide, 4 * benchRows * benchSide}, func(c *Calls, m *Matrix, b *bench) error {
-			return b.matmul(c, m, benchRows, benchSide)
-		}},
-		{conv2dClass, work{2 * 32 * 32 * 64 * 64 * 9, 4 * 32 * 32 * 64, 4 * 32 * 32 * 64}, func(c *Calls, m *Matrix, b *bench) error {
-			r := c.begin("conv2d", 0)
-			defer c.end(r)
-			r.silent = true
-			g := Geometry{H: 32, W: 32, CIn: 64, K: 3, Stride: 1, OH: 32, OW: 32}
-			return c.conv2d(r, b.in(), &g, nil, &Job{Weight: m, Y: b.out(), NOut: 64})
-		}},
-		{attentionClass, work{4 * 256 * 256 * 8 * 64, 3 * 4 * 256 * 8 * 64, 4 * 256 * 8 * 64}, func(c *Calls, _ *Matrix, b *bench) error {
-			r := c.begin("attention", 0)
-			defer c.end(r)
-			r.silent = true
-			h := Heads{TQ: 256, TK: 256, Heads: 8, KVHeads: 8, Dim: 64}
-			return c.attention(r, b.in(), b.in(), b.in(), &h, b.out())
-		}},
+		{
+			matmulClass, tensor.Shape{benchSide, benchSide},
+			func(n int64) work {
+				rows := 4 * n
+				return work{2 * float64(rows) * benchSide * benchSide, 4 * rows * benchSide, 4 * rows * benchSide}
+			},
+			func(c *Calls, m *Matrix, b *bench, n int64) error { return b.matmul(c, m, 4*n, benchSide) },
+		},
+		{
+			conv2dClass, tensor.Shape{64, 9 * 64},
+			func(n int64) work { return work{2 * float64(n*n) * 64 * 64 * 9, 4 * n * n * 64, 4 * n * n * 64} },
+			func(c *Calls, m *Matrix, b *bench, n int64) error {
+				r := c.begin("conv2d", 0)
+				defer c.end(r)
+				r.silent = true
+				g := Geometry{H: n, W: n, CIn: 64, K: 3, Stride: 1, OH: n, OW: n}
+				return c.conv2d(r, b.in(), &g, nil, &Job{Weight: m, Y: b.out(), NOut: 64})
+			},
+		},
+		{
+			attentionClass, tensor.Shape{1, 1},
+			func(n int64) work {
+				return work{4 * float64(64*n*n) * 8 * 64, 3 * 4 * 8 * n * 8 * 64, 4 * 8 * n * 8 * 64}
+			},
+			func(c *Calls, _ *Matrix, b *bench, n int64) error {
+				r := c.begin("attention", 0)
+				defer c.end(r)
+				r.silent = true
+				h := Heads{TQ: 8 * n, TK: 8 * n, Heads: 8, KVHeads: 8, Dim: 64}
+				return c.attention(r, b.in(), b.in(), b.in(), &h, b.out())
+			},
+		},
 	}
 }
 
@@ -152,24 +172,37 @@ func (c *Calls) speed(b *bench) (s speed, err error) {
 	// Element by element, what the call takes is what moving takes.
 	s.secondsPerFlop[otherClass] = s.secondsPerByte * 8
 	for _, h := range heavy() {
-		shape := tensor.Shape{benchSide, benchSide}
-		if h.class == conv2dClass {
-			shape = tensor.Shape{64, 9 * 64}
-		}
-		m, err := c.NewMatrix(tensor.Type{DType: tensor.F32, Shape: shape}, make([]byte, 4*shape.Elements()))
+		m, err := c.NewMatrix(tensor.Type{DType: tensor.F32, Shape: h.shape}, make([]byte, 4*h.shape.Elements()))
 		if err != nil {
 			return s, err
 		}
-		took, err := b.time(func() error { return h.run(c, m, b) })
+		err = s.rate(c, m, b, h)
 		m.Release()
 		if err != nil {
 			return s, err
 		}
-		computing := took - s.overhead - s.secondsPerByte*float64(h.work.up+h.work.down)
-		// No faster than half of what was seen: the parts were measured apart.
-		s.secondsPerFlop[h.class] = max(computing, took/2) / h.work.flops
 	}
 	return s, nil
+}
+
+// rate finds how long an operation of a class takes, from the largest call that there
+// is time for.
+func (s *speed) rate(c *Calls, m *Matrix, b *bench, h sample) error {
+	s.secondsPerFlop[h.class] = math.NaN()
+	for _, n := range sizes {
+		took, err := b.time(func() error { return h.run(c, m, b, n) })
+		if err != nil || math.IsNaN(took) {
+			return err
+		}
+		w := h.size(n)
+		computing := took - s.overhead - s.secondsPerByte*float64(w.up+w.down)
+		// No faster than half of what was seen: the parts were measured apart.
+		s.secondsPerFlop[h.class] = max(computing, took/2) / w.flops
+		if took > sampleBudget.Seconds()/2 {
+			return nil
+		}
+	}
+	return nil
 }
 
 // never is more operations than any call has.
