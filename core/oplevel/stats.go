@@ -188,3 +188,19 @@ func (r *Report) Text() string {
 	}
 	return b.String()
 }
+
+// Memory is what the idle workers keep on the device: scratch memory, and the inputs
+// and outputs of all programs.
+func (c *Calls) Memory() (scratch, io int64) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, w := range c.free {
+		io += w.ioBytes
+		most := int64(0)
+		for _, p := range w.programs { // which share it
+			most = max(most, p.exec.Placement().ScratchBytes)
+		}
+		scratch += most
+	}
+	return scratch, io
+}
