@@ -142,7 +142,7 @@ demo: deps lib ## Upscale a picture with a real model, through the C API
 ##@ Testing
 
 .PHONY: test
-test: deps lib test-lib test-data test-go test-python test-install ## Set up what is needed and run every test; CI runs this
+test: deps lib test-lib test-data test-go test-python test-install test-swift ## Set up what is needed and run every test; CI runs this
 
 # The Go tests.
 .PHONY: test-go
@@ -198,6 +198,12 @@ DEBIAN_INSTALL_TEST := cmake
 test-install: deps lib ## Test what make install and make dist give, as other projects use it
 	@build/deps.sh $(DEBIAN_INSTALL_TEST)
 	@QTSACCEL_TEST_INSTALL=1 go test -count=1 ./tests/install
+
+.PHONY: test-swift
+test-swift: static-lib ## Test the Swift package, with swift on the PATH or Debian's in a root (as root)
+	@command -v swift >/dev/null || [ "$$(id -u)" != 0 ] || build/deps.sh $(DEBIAN_SYSTEM_TEST)
+	@$(MAKE) -s install PREFIX= DESTDIR=$(abspath $(DIST))/prefix 2>/dev/null
+	@build/test-swift.sh $(DIST)/trixie-swift $(DIST)/prefix
 
 .PHONY: test-race
 test-race: ggml ## Run the Go tests with the race detector
@@ -311,7 +317,7 @@ generated: ggml
 
 .PHONY: clean
 clean: ## Remove what was built; downloads, tools and the Debian root stay (dist/ can go whole)
-	@find $(DIST) -mindepth 1 -maxdepth 1 ! -name download ! -name tools ! -name trixie -exec rm -rf {} + 2>/dev/null || true
+	@find $(DIST) -mindepth 1 -maxdepth 1 ! -name download ! -name tools ! -name 'trixie*' -exec rm -rf {} + 2>/dev/null || true
 
 .PHONY: help
 help: ## Show this

@@ -9,6 +9,7 @@
 //	bindings/python/qtsaccel/_bindings.py   types, values and functions for ctypes
 //	bindings/python/qtsaccel/ops.py         a function per operator
 //	include/qtsaccel_ops.hpp                the same for C++, and the structs' layout
+//	bindings/swift/.../Ops.swift            the same for Swift
 //
 // Run it with `go generate ./capi`. The results are committed, and a test holds
 // them against a fresh run.
@@ -70,8 +71,10 @@ func generate(header string) (map[string][]byte, error) {
 		"../bindings/python/qtsaccel/_bindings.py": python,
 		"../bindings/python/qtsaccel/ops.py":       pythonOps(),
 		"../include/qtsaccel_ops.hpp":              cpp,
-		"trampolines.c":                            trampolines(h),
-		"const_types.h":                            constTypes(h),
-		"names.c":                                  names,
+
+		"../bindings/swift/Sources/QtsAccel/Ops.swift": swiftOps(),
+		"trampolines.c": trampolines(h),
+		"const_types.h": constTypes(h),
+		"names.c":       names,
 	}, nil
 }

@@ -1,0 +1,125 @@
+import CQtsAccel
+
+#if canImport(Glibc)
+import Glibc
+#elseif canImport(Darwin)
+import Darwin
+#endif
+
+/// Tensors and the operators between them, each checked as it is added. Every thread
+/// may use it.
+public final class Graph: @unchecked Sendable {
+    let handle: OpaquePointer
+
+    /// The label names the graph in messages.
+    public init(_ label: String = "graph") throws { handle = try made { qtsa_graph_create(label, $0) } }
+
+    deinit { qtsa_graph_free(handle) }
+
+    /// A dynamic dimension, as it stands in shapes and attributes.
+    public func dim(_ name: String, _ range: ClosedRange<Int>) throws -> Int {
+        var token: Int64 = 0
+        try check(qtsa_graph_dim(handle, name, Int64(range.lowerBound), Int64(range.upperBound), &token))
+        return Int(token)
+    }
+
+    /// An input that each run uploads.
+    public func input(_ name: String, _ dtype: DType, _ shape: [Int]) throws -> Tensor {
+        try tensor { qtsa_graph_input(handle, name, dtype.rawValue, shape.map(Int64.init), Int32(shape.count), $0) }
+    }
+
+    /// State of the session that keeps its content between runs.
+    public func state(_ name: String, _ dtype: DType, _ shape: [Int]) throws -> Tensor {
+        try tensor { qtsa_graph_state(handle, name, dtype.rawValue, shape.map(Int64.init), Int32(shape.count), $0) }
+    }
+
+    /// A tensor of the weights, which the graph keeps alive from then on.
+    public func weight(_ weights: Weights, _ name: String) throws -> Tensor {
+        try tensor { qtsa_graph_weight(handle, weights.handle, name, $0) }
+    }
+
+    /// Makes a tensor one that runs download.
+    public func output(_ name: String, _ tensor: Tensor) throws {
+        try check(qtsa_graph_output(handle, name, tensor.index))
+    }
+
+    private func tensor(_ add: (UnsafeMutablePointer<qtsa_tensor>) -> qtsa_status) throws -> Tensor {
+        var index: qtsa_tensor = -1
+        try check(add(&index))
+        return Tensor(graph: self, index: index)
+    }
+
+    /// Adds an operator by name; `Ops` has a function for each.
+    public func add(_ op: String, _ inputs: [Tensor?], _ attributes: [Attribute] = [], outputs: Int = 1) throws -> [Tensor] {
+        if let stranger = inputs.compactMap({ $0 }).first(where: { $0.graph !== self }) {
+            throw QtsError(
+                status: Int32(QTSA_ERR_INVALID_ARGUMENT), message: "\(op): tensor \(stranger.index) is of another graph")
+        }
+        var indices = inputs.map { $0?.index ?? -1 }
+        while indices.last == -1 { indices.removeLast() }
+        var out = [qtsa_tensor](repeating: -1, count: outputs)
+        try withAttributes(attributes) { attrs in
+            try check(qtsa_graph_op(handle, op, indices, indices.count, attrs.baseAddress, attrs.count, &out, outputs))
+        }
+        return out.map { Tensor(graph: self, index: $0) }
+    }
+}
+
+/// A tensor of a graph.
+public struct Tensor: Sendable {
+    public let graph: Graph
+    let index: qtsa_tensor
+
+    public var info: TensorInfo {
+        get throws {
+            var raw = qtsa_tensor_info()
+            try check(qtsa_graph_info(graph.handle, index, &raw))
+            return TensorInfo(raw)
+        }
+    }
+
+    public static func + (a: Tensor, b: Tensor) throws -> Tensor { try Ops.add(a, b) }
+    public static func - (a: Tensor, b: Tensor) throws -> Tensor { try Ops.sub(a, b) }
+    public static func * (a: Tensor, b: Tensor) throws -> Tensor { try Ops.mul(a, b) }
+    public static func / (a: Tensor, b: Tensor) throws -> Tensor { try Ops.div(a, b) }
+    public static prefix func - (a: Tensor) throws -> Tensor { try Ops.neg(a) }
+    public static func + (a: Tensor, b: Double) throws -> Tensor { try Ops.scale(a, bias: b) }
+    public static func * (a: Tensor, b: Double) throws -> Tensor { try Ops.scale(a, scale: b) }
+}
+
+/// An attribute of an operator.
+public enum Attribute: Sendable {
+    case int(String, Int)
+    case float(String, Double)
+    case string(String, String)
+    case ints(String, [Int])
+    case floats(String, [Double])
+}
+
+/// Attributes as C has them, for as long as body runs.
+private func withAttributes<R>(_ attributes: [Attribute], _ body: (UnsafeBufferPointer<qtsa_attr>) throws -> R) rethrows -> R {
+    var owned: [UnsafeMutableRawPointer] = []
+    defer { owned.forEach { free($0) } }
+    func cString(_ s: String) -> UnsafePointer<CChar> {
+        let copy = strdup(s)!
+        owned.append(copy)
+        return UnsafePointer(copy)
+    }
+    func array<T>(_ values: [T]) -> UnsafePointer<T> {
+        let copy = malloc(max(values.count, 1) * MemoryLayout<T>.stride)!
+        owned.append(copy)
+        let typed = copy.bindMemory(to: T.self, capacity: max(values.count, 1))
+        typed.initialize(from: values, count: values.count)
+        return UnsafePointer(typed)
+    }
+    let list = attributes.map { a -> qtsa_attr in
+        switch a {
+        case .int(let name, let v): return qtsa_attr_int(cString(name), Int64(v))
+        case .float(let name, let v): return qtsa_attr_float(cString(name), v)
+        case .string(let name, let v): return qtsa_attr_string(cString(name), cString(v))
+        case .ints(let name, let v): return qtsa_attr_ints(cString(name), array(v.map(Int64.init)), Int32(v.count))
+        case .floats(let name, let v): return qtsa_attr_floats(cString(name), array(v), Int32(v.count))
+        }
+    }
+    return try list.withUnsafeBufferPointer(body)
+}

@@ -1,0 +1,118 @@
+import CQtsAccel
+import Dispatch
+
+/// Elements in host memory, one behind the other: arrays of numbers.
+public protocol HostArray {
+    func withHostBytes<R>(_ body: (UnsafeRawBufferPointer) throws -> R) rethrows -> R
+}
+
+extension Array: HostArray where Element: Numeric {
+    public func withHostBytes<R>(_ body: (UnsafeRawBufferPointer) throws -> R) rethrows -> R {
+        try withUnsafeBytes(body)
+    }
+}
+
+/// One stream of work on a backend: it owns the state of the graphs that run on it.
+/// Every thread may use it; runs take turns.
+public final class Session: @unchecked Sendable {
+    let handle: OpaquePointer
+    let queue = DispatchQueue(label: "qtsaccel.session")
+
+    public init(_ backend: Backend) throws { handle = try made { qtsa_session_create(backend.handle, $0) } }
+
+    deinit { qtsa_session_free(handle) }
+
+    /// Sets all state to zero.
+    public func reset() throws { try check(qtsa_session_reset(handle)) }
+
+    /// Elements of a state, the first `count`.
+    public func read<T: Numeric>(_ state: String, count: Int, as _: T.Type = T.self) throws -> [T] {
+        var values = [T](repeating: 0, count: count)
+        try values.withUnsafeMutableBytes { try check(qtsa_session_read(handle, state, 0, $0.baseAddress, $0.count)) }
+        return values
+    }
+
+    /// Replaces the first elements of a state.
+    public func write<C: HostArray>(_ state: String, _ values: C) throws {
+        try values.withHostBytes { try check(qtsa_session_write(handle, state, 0, $0.baseAddress, $0.count)) }
+    }
+
+    /// Asks the run in progress, if any, to stop: it throws CANCELLED. Does not wait.
+    public func cancel() throws { try check(qtsa_session_cancel(handle)) }
+}
+
+/// A graph made ready on a session. Every thread may use it.
+public final class Plan: @unchecked Sendable {
+    let handle: OpaquePointer
+    private let session: Session
+
+    public init(_ session: Session, _ graph: Graph) throws {
+        self.session = session
+        handle = try made { qtsa_plan_create(session.handle, graph.handle, nil, $0) }
+    }
+
+    deinit { qtsa_plan_free(handle) }
+
+    /// Builds ahead what runs with these values of the dynamic dimensions need.
+    public func prepare(dims: [Int] = []) throws {
+        try check(qtsa_plan_prepare(handle, dims.map(Int64.init), dims.count))
+    }
+
+    /// What the plan is made of and where its nodes run.
+    public func placement(_ format: ReportFormat = .text) throws -> String {
+        try text { qtsa_plan_placement_copy(handle, format.rawValue, $0, $1, $2) }
+    }
+
+    /// Uploads, computes, and downloads into memory of the caller's: inputs and outputs
+    /// are in the order in which the graph got them.
+    public func run(
+        _ inputs: [any HostArray], into outputs: [UnsafeMutableRawBufferPointer], dims: [Int] = [], threads: Int = 0
+    ) throws {
+        let c_dims = dims.map(Int64.init)
+        let c_outputs = outputs.map { qtsa_output(data: $0.baseAddress, bytes: $0.count) }
+        try withPointers(inputs[...], []) { c_inputs in
+            try c_dims.withUnsafeBufferPointer { d in
+                var options = qtsa_run_options()
+                options.struct_size = MemoryLayout<qtsa_run_options>.size
+                options.dims = d.baseAddress
+                options.n_dims = d.count
+                options.threads = Int32(threads)
+                try check(qtsa_plan_run(handle, c_inputs, c_inputs.count, c_outputs, c_outputs.count, &options))
+            }
+        }
+    }
+
+    /// The same for one output, whose elements come back.
+    public func run<T: Numeric>(
+        _ inputs: any HostArray..., count: Int, as _: T.Type = T.self, dims: [Int] = [], threads: Int = 0
+    ) throws -> [T] {
+        var values = [T](repeating: 0, count: count)
+        try values.withUnsafeMutableBytes { try run(inputs, into: [$0], dims: dims, threads: threads) }
+        return values
+    }
+
+    /// The same beside the caller, on the session's own queue.
+    public func run<T: Numeric & Sendable>(
+        _ inputs: [any HostArray & Sendable], count: Int, as _: T.Type = T.self, dims: [Int] = [], threads: Int = 0
+    ) async throws -> [T] {
+        try await withCheckedThrowingContinuation { continuation in
+            session.queue.async {
+                continuation.resume(with: Result {
+                    var values = [T](repeating: 0, count: count)
+                    try values.withUnsafeMutableBytes { try self.run(inputs, into: [$0], dims: dims, threads: threads) }
+                    return values
+                })
+            }
+        }
+    }
+
+    /// Holds all arrays in place at once.
+    private func withPointers(
+        _ arrays: ArraySlice<any HostArray>, _ done: [qtsa_input], _ body: ([qtsa_input]) throws -> Void
+    ) throws {
+        guard let first = arrays.first else { return try body(done) }
+        try first.withHostBytes {
+            try withPointers(arrays.dropFirst(), done + [qtsa_input(data: $0.baseAddress, bytes: $0.count)], body)
+        }
+    }
+}
