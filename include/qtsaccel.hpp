@@ -254,6 +254,20 @@ class backend : public detail::handle<qtsa_backend, qtsa_backend_free> {
     }
 };
 
+/* The devices of this machine in the order in which "auto" prefers them, those too
+ * that cannot be used. */
+inline result<std::vector<qtsa_device>> devices(const backend_options &options = {}) {
+    std::size_t n = 0;
+    std::vector<qtsa_device> found;
+    qtsa_status status = qtsa_device_count(&options, &n);
+    for (std::size_t i = 0; status == QTSA_OK && i < n; i++) {
+        qtsa_device d{};
+        status = qtsa_device_info(i, &d);
+        found.push_back(d);
+    }
+    return detail::made<std::vector<qtsa_device>>(status, std::move(found));
+}
+
 /* -------------------------------------------------------------- Weights -- */
 
 class weights : public detail::handle<qtsa_weights, qtsa_weights_free> {

@@ -186,6 +186,17 @@ def test_closed_objects(backend):
         assert e.value.status is qa.Status.INVALID_HANDLE
 
 
+def test_devices():
+    found = qa.devices()
+    cpu = next(d for d in found if d.kind == "cpu")
+    assert cpu.usable and cpu.apis == ("cpu:0",) and cpu.name in str(qa.device_report())
+    assert len(qa.device_report().json()["devices"]) == len(found)
+    with cpu.backend(threads=1) as b, b.session() as s:
+        np.testing.assert_array_equal(small(s).run({"x": [0, 1, 2, 3]})["y"], [1, 2, 3, 4])
+    with pytest.raises(qa.Error, match="abacus"):
+        qa.Backend("auto", fallback="abacus")
+
+
 def test_context_managers(backend):
     with backend.session() as s, small(s) as plan:
         assert not plan.closed

@@ -21,6 +21,7 @@ of multiprocessing's "fork" every call raises FORKED; use "spawn".
 from . import ops
 from ._backend import Backend, Report
 from ._bindings import DType, Status, Timing
+from ._device import Device, device_report, devices
 from ._errors import Error, InvalidArgument, NotFound, OutOfMemory, ShapeMismatch, Unsupported
 from ._graph import Dim, Graph, Tensor
 from ._library import path as library_path
@@ -33,6 +34,7 @@ __version__ = "0.1.0"
 __all__ = [
     "Backend",
     "DType",
+    "Device",
     "Dim",
     "Error",
     "Graph",
@@ -49,6 +51,8 @@ __all__ = [
     "Timing",
     "Unsupported",
     "Weights",
+    "device_report",
+    "devices",
     "library_path",
     "ops",
     "set_log_callback",

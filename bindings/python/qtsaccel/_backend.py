@@ -43,6 +43,24 @@ class Report:
         return f"<pre>{html.escape(self._text)}</pre>"
 
 
+def backend_options(
+    backend: str | None = None,
+    plugin_dir: str | os.PathLike[str] | None = None,
+    threads: int = 0,
+    fallback: str | None = None,
+    device: str | None = None,
+    probe: str | None = None,
+) -> _bindings.BackendOptions:
+    """The options as the C API takes them."""
+    options = _bindings.BackendOptions()
+    options.struct_size = ctypes.sizeof(options)
+    options.threads = threads
+    options.plugin_dir = None if plugin_dir is None else os.fsencode(plugin_dir)
+    for name, text in (("backend", backend), ("fallback", fallback), ("device", device), ("probe", probe)):
+        setattr(options, name, None if text is None else text.encode())
+    return options
+
+
 class Backend(Handle):
     """A chosen device with its threads and its memory.
 
@@ -65,14 +83,7 @@ class Backend(Handle):
         device: str | None = None,
         probe: str | None = None,
     ) -> None:
-        options = _bindings.BackendOptions()
-        options.struct_size = ctypes.sizeof(options)
-        options.backend = None if backend is None else backend.encode()
-        options.plugin_dir = None if plugin_dir is None else os.fsencode(plugin_dir)
-        options.threads = threads
-        options.fallback = None if fallback is None else fallback.encode()
-        options.device = None if device is None else device.encode()
-        options.probe = None if probe is None else probe.encode()
+        options = backend_options(backend, plugin_dir, threads, fallback, device, probe)
         self._make(api.backend_create, ctypes.byref(options))
 
     @property

@@ -154,6 +154,7 @@ static void ownership() {
 int main() {
     const auto on = compute();
     CHECK(!on.name().empty() && on.report(QTSA_FORMAT_JSON)[0] == '{');
+    CHECK(devices().back().kind == QTSA_DEVICE_CPU);
     expressions(on);
     state_and_dimensions(on);
     failures(on);
