@@ -238,10 +238,13 @@ func TestPluginDir(t *testing.T) {
 
 func TestOneCardThroughTwoAPIsIsListedOnce(t *testing.T) {
 	mig := Device{API: "cuda", Index: 2, Kind: Discrete, PCI: card0.PCI, UUID: "ffffffff-89ab-cdef-0123-456789abcdef"}
-	cards := Cards([]Device{card0, card1, mig, vcard0, soft})
+	seen := vcard0
+	seen.MemoryFree = 5 // CUDA's driver does not tell without being used
+	cards := Cards([]Device{card0, card1, mig, seen, soft})
 	require.Len(t, cards, 4)
+	require.EqualValues(t, 5, cards[0].MemoryFree)
 	require.Equal(t, "cuda:0", cards[0].String())
-	require.Equal(t, []Device{vcard0}, cards[0].Also)
+	require.Equal(t, []Device{seen}, cards[0].Also)
 	require.Empty(t, cards[1].Also)
 	require.Empty(t, cards[2].Also, "parts of one card are not one device")
 	require.Equal(t, "llvmpipe", cards[3].Name)

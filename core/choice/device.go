@@ -191,6 +191,9 @@ next:
 		for i := range cards {
 			if cards[i].API != d.API && sameCard(cards[i].Device, d) {
 				cards[i].Also = append(cards[i].Also, d)
+				if cards[i].MemoryFree == 0 {
+					cards[i].MemoryFree = d.MemoryFree
+				}
 				continue next
 			}
 		}
