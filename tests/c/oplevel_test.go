@@ -2,6 +2,8 @@ package c
 
 import (
 	"os"
+	"os/exec"
+	"path/filepath"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -39,5 +41,19 @@ func TestWants(t *testing.T) {
 			require.NoError(t, err)
 			require.Len(t, entries, 1)
 		}
+	})
+}
+
+// The example gives the same values on every backend.
+func TestExampleOfOperatorLevelCalls(t *testing.T) {
+	if withASan() {
+		t.Skip("the example is linked against the library that users get")
+	}
+	product.in(t)
+	out, err := exec.Command("make", "-s", "-C", filepath.Join(root(t), "examples", "c"), "../../dist/bin/oplevel").CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	program := filepath.Join(root(t), "dist", "bin", "oplevel")
+	onEachBackend(t, func(t *testing.T, backend string) {
+		require.Contains(t, run(t, "", backend, program, "--compare", "reference"), "largest difference")
 	})
 }
