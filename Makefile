@@ -313,6 +313,10 @@ generated: ggml
 	@before="$$(git diff | git hash-object --stdin)"; go generate ./...; \
 	test "$$before" = "$$(git diff | git hash-object --stdin)" || { echo 'go generate changed files: commit what it makes'; git diff --stat; exit 1; }
 
+.PHONY: abi
+abi: ggml ## Record what compiled programs rely on, in include/qtsaccel.abi
+	@go run ./capi/gen -abi include/qtsaccel.h >$(DIST)/qtsaccel.abi && cp $(DIST)/qtsaccel.abi include/
+
 ##@ Other
 
 .PHONY: clean

@@ -3,6 +3,7 @@ package main
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -18,6 +19,42 @@ func TestCommittedFilesAreFresh(t *testing.T) {
 		got, err := os.ReadFile(filepath.Join("..", name))
 		require.NoError(t, err)
 		require.Equal(t, string(want), string(got), "%s: run `go generate ./capi`", name)
+	}
+}
+
+// Programs compiled against the header as it was go on working.
+func TestInterfaceIsKept(t *testing.T) {
+	recorded, err := os.ReadFile("../../include/qtsaccel.abi")
+	require.NoError(t, err)
+	text, err := os.ReadFile(headerFile)
+	require.NoError(t, err)
+	now := func(text string) []byte {
+		h, err := parse(text)
+		require.NoError(t, err)
+		lines, err := abi(h)
+		require.NoError(t, err)
+		return lines
+	}
+	require.Greater(t, len(strings.Split(string(recorded), "\n")), 100)
+	require.Empty(t, broken(recorded, now(string(text))), "before the first release: make abi")
+
+	// It tells when something changes, and only then.
+	for change, tells := range map[[2]string]string{
+		{"QTSA_ERR_BUSY = -11", "QTSA_ERR_BUSY = -21"}:                                            "value QTSA_ERR_BUSY -11",
+		{"    int32_t threads;\n    int32_t reserved;", "    int64_t threads;\n"}:                 "field qtsa_backend_options.threads int32_t[1] at 24",
+		{"qtsa_graph_free(qtsa_graph graph)", "qtsa_graph_free(qtsa_graph graph, int32_t how)"}:   "function qtsa_status qtsa_graph_free(qtsa_graph)",
+		{"    uint64_t download_ns;\n", "    uint64_t download_ns;\n    uint64_t other_ns;\n"}:    "size qtsa_timing 24",
+		{"} qtsa_plan_options;", "    int64_t more;\n} qtsa_plan_options;"}:                       "",
+		{"/* Sets all state of the session to zero", "enum { QTSA_NEW = 1 };\n/* Sets all state"}: "",
+	} {
+		changed := strings.Replace(string(text), change[0], change[1], 1)
+		require.NotEqual(t, string(text), changed, change[0])
+		gone := strings.Join(broken(recorded, now(changed)), "\n")
+		if tells == "" {
+			require.Empty(t, gone)
+		} else {
+			require.Contains(t, gone, tells)
+		}
 	}
 }
 

@@ -11,8 +11,8 @@
 //	include/qtsaccel_ops.hpp                the same for C++, and the structs' layout
 //	bindings/swift/.../Ops.swift            the same for Swift
 //
-// Run it with `go generate ./capi`. The results are committed, and a test holds
-// them against a fresh run.
+// Run it with `go generate ./capi`; "gen -abi HEADER" prints what include/qtsaccel.abi
+// records. The results are committed, and tests hold them against a fresh run.
 package main
 
 import (
@@ -22,6 +22,13 @@ import (
 )
 
 func main() {
+	if len(os.Args) == 3 && os.Args[1] == "-abi" {
+		if err := printABI(os.Args[2]); err != nil {
+			fmt.Fprintln(os.Stderr, "gen:", err)
+			os.Exit(1)
+		}
+		return
+	}
 	if len(os.Args) != 3 {
 		fmt.Fprintln(os.Stderr, "usage: gen HEADER FOLDER")
 		os.Exit(2)
@@ -30,6 +37,23 @@ func main() {
 		fmt.Fprintln(os.Stderr, "gen:", err)
 		os.Exit(1)
 	}
+}
+
+func printABI(header string) error {
+	text, err := os.ReadFile(header)
+	if err != nil {
+		return err
+	}
+	h, err := parse(string(text))
+	if err != nil {
+		return fmt.Errorf("%s: %w", header, err)
+	}
+	lines, err := abi(h)
+	if err != nil {
+		return err
+	}
+	_, err = os.Stdout.Write(lines)
+	return err
 }
 
 func write(header, folder string) error {
