@@ -166,11 +166,7 @@ func TestSoftwareVulkan(t *testing.T) {
 	if _, err := os.Stat(filepath.Join(probetest.Plugins(t), ggml.PluginFile("vulkan"))); err != nil {
 		t.Skip("no Vulkan plugin in dist")
 	}
-	t.Setenv("XDG_CACHE_HOME", t.TempDir())
-	// Mesa's own cache spares a minute's compiling.
-	if home, err := os.UserHomeDir(); err == nil {
-		t.Setenv("MESA_SHADER_CACHE_DIR", filepath.Join(home, ".cache"))
-	}
+	ownCache(t)
 	ask := func(settings ...string) string { return run(t, 5*time.Minute, nil, choose, settings...) }
 
 	start := time.Now()
@@ -192,4 +188,25 @@ func TestSoftwareVulkan(t *testing.T) {
 	// The host's own setting counts.
 	require.Contains(t, ask("GGML_VK_VISIBLE_DEVICES=0", "QTSACCEL_BACKEND=vulkan"), "vulkan: taken")
 	require.Contains(t, ask("GGML_VK_VISIBLE_DEVICES=99", "QTSACCEL_BACKEND=vulkan"), "GGML_VK_VISIBLE_DEVICES is \"99\"")
+}
+
+// ownCache has nothing remembered by the probe; Mesa's cache stays: it spares a
+// minute's compiling.
+func ownCache(t *testing.T) {
+	t.Helper()
+	t.Setenv("XDG_CACHE_HOME", t.TempDir())
+	if home, err := os.UserHomeDir(); err == nil {
+		t.Setenv("MESA_SHADER_CACHE_DIR", filepath.Join(home, ".cache"))
+	}
+}
+
+// A device that is lost, and memory that is full, on Mesa's software device.
+func TestVulkanFails(t *testing.T) {
+	choose := compile(t, "choose")
+	ownCache(t)
+	if said := run(t, 5*time.Minute, nil, choose, "QTSACCEL_BACKEND=vulkan"); !strings.HasPrefix(said, "OK\n") {
+		t.Skipf("no Vulkan device here: %s", said)
+	}
+	// ggml's Vulkan prints before it.
+	require.True(t, strings.HasSuffix(run(t, 5*time.Minute, nil, compile(t, "vulkan_fails")), "ok\n"))
 }

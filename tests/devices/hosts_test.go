@@ -29,7 +29,7 @@ func compile(t *testing.T, name string) string {
 	program := filepath.Join(t.TempDir(), name)
 	out, err := exec.Command("gcc", "-std=c99", "-O1", "-g", "-Wall", "-Wextra", "-pedantic", "-Werror",
 		"-I", filepath.Join(root, "include"), "-o", program, filepath.Join("testdata", name+".c"),
-		"-L"+lib, "-lqtsaccel", "-Wl,-rpath,"+lib, "-lpthread").CombinedOutput()
+		"-L"+lib, "-lqtsaccel", "-Wl,-rpath,"+lib, "-rdynamic", "-lpthread", "-ldl").CombinedOutput()
 	require.NoError(t, err, "%s", out)
 	return program
 }
