@@ -272,5 +272,5 @@ func symbolName(name string) string {
 	if runtime.GOOS == "darwin" {
 		return name
 	}
-	return "qtsg" + strings.TrimPrefix(name, "ggml")
+	return "qtsg" + strings.ReplaceAll(strings.TrimPrefix(name, "ggml"), "quantize", "qts_tize")
 }
