@@ -165,6 +165,30 @@ qtsa_status qtsa_weights_open(const char *path, const qtsa_weights_options *opti
     return status;
 }
 
+extern qtsa_status go_qtsa_weights_plan_memory(const char *path, const qtsa_weights_options *options, qtsa_weights_memory *out_memory);
+
+qtsa_status qtsa_weights_plan_memory(const char *path, const qtsa_weights_options *options, qtsa_weights_memory *out_memory) {
+    if (out_memory)
+        memset(out_memory, 0, sizeof *out_memory);
+    if (capi_forked)
+        return QTSA_ERR_FORKED;
+    if (!out_memory)
+        return capi_refuse_null("out_memory");
+    return go_qtsa_weights_plan_memory(path, options, out_memory);
+}
+
+extern qtsa_status go_qtsa_weights_report_copy(uintptr_t weights, int32_t format, char *buffer, size_t capacity, size_t *out_size);
+
+qtsa_status qtsa_weights_report_copy(qtsa_weights weights, int32_t format, char *buffer, size_t capacity, size_t *out_size) {
+    if (out_size)
+        memset(out_size, 0, sizeof *out_size);
+    if (capi_forked)
+        return QTSA_ERR_FORKED;
+    if (!out_size)
+        return capi_refuse_null("out_size");
+    return go_qtsa_weights_report_copy((uintptr_t)weights, format, buffer, capacity, out_size);
+}
+
 extern qtsa_status go_qtsa_weights_free(uintptr_t weights);
 
 qtsa_status qtsa_weights_free(qtsa_weights weights) {
@@ -187,6 +211,26 @@ qtsa_status qtsa_weights_set(qtsa_weights weights, const char *name, const void 
     if (capi_forked)
         return QTSA_ERR_FORKED;
     return go_qtsa_weights_set((uintptr_t)weights, name, (void *)data, bytes);
+}
+
+extern qtsa_status go_qtsa_weights_set_array(uintptr_t weights, const char *name, void *data, qtsa_dtype dtype, const int64_t *strides, qtsa_release_callback release, uintptr_t user);
+
+qtsa_status qtsa_weights_set_array(qtsa_weights weights, const char *name, const void *data, qtsa_dtype dtype, const int64_t *strides, qtsa_release_callback release, void *user) {
+    if (capi_forked)
+        return QTSA_ERR_FORKED;
+    return go_qtsa_weights_set_array((uintptr_t)weights, name, (void *)data, dtype, strides, release, (uintptr_t)user);
+}
+
+extern qtsa_status go_qtsa_weights_add_split(uintptr_t weights, const char *name, const qtsa_split_matrix *matrix, qtsa_dtype dtype, qtsa_split_report *out_report);
+
+qtsa_status qtsa_weights_add_split(qtsa_weights weights, const char *name, const qtsa_split_matrix *matrix, qtsa_dtype dtype, qtsa_split_report *out_report) {
+    if (out_report)
+        memset(out_report, 0, sizeof *out_report);
+    if (capi_forked)
+        return QTSA_ERR_FORKED;
+    if (!out_report)
+        return capi_refuse_null("out_report");
+    return go_qtsa_weights_add_split((uintptr_t)weights, name, matrix, dtype, out_report);
 }
 
 extern qtsa_status go_qtsa_weights_count(uintptr_t weights, size_t *out_count);
@@ -247,6 +291,14 @@ qtsa_status qtsa_weights_metadata_copy(qtsa_weights weights, const char *key, ch
     if (!out_size)
         return capi_refuse_null("out_size");
     return go_qtsa_weights_metadata_copy((uintptr_t)weights, key, buffer, capacity, out_size);
+}
+
+extern qtsa_status go_qtsa_weights_save(uintptr_t weights, const char *path, const qtsa_attr *metadata, size_t n_metadata, qtsa_progress_callback progress, uintptr_t user);
+
+qtsa_status qtsa_weights_save(qtsa_weights weights, const char *path, const qtsa_attr *metadata, size_t n_metadata, qtsa_progress_callback progress, void *user) {
+    if (capi_forked)
+        return QTSA_ERR_FORKED;
+    return go_qtsa_weights_save((uintptr_t)weights, path, metadata, n_metadata, progress, (uintptr_t)user);
 }
 
 extern qtsa_status go_qtsa_graph_create(const char *label, uintptr_t *out_graph);

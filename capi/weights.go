@@ -10,35 +10,9 @@ import (
 	"qtsaccel/core/weights"
 )
 
-// The size of qtsa_weights_options in version 0.1.
-const firstWeightsOptions = 8
-
 //export go_qtsa_weights_create
 func go_qtsa_weights_create(outWeights *C.uintptr_t) C.qtsa_status {
 	return guard(func() error { return give(weightsSets, weights.New(), outWeights) })
-}
-
-//export go_qtsa_weights_options_init
-func go_qtsa_weights_options_init(options *C.qtsa_weights_options, structSize C.size_t) C.qtsa_status {
-	return initOptions(options, structSize, firstWeightsOptions)
-}
-
-//export go_qtsa_weights_open
-func go_qtsa_weights_open(path *C.const_char, options *C.const_weights_options, outWeights *C.uintptr_t) C.qtsa_status {
-	return guard(func() error {
-		p, err := text(path, "path")
-		if err != nil {
-			return err
-		}
-		if _, err := readOptions(options, firstWeightsOptions); err != nil {
-			return err
-		}
-		w, err := weights.Open(p)
-		if err != nil {
-			return err
-		}
-		return give(weightsSets, w, outWeights)
-	})
 }
 
 //export go_qtsa_weights_free

@@ -193,6 +193,49 @@ QTSA_API const char *qtsa_dtype_name(qtsa_dtype dtype);
  */
 QTSA_API qtsa_status qtsa_tensor_bytes(qtsa_dtype dtype, const int64_t *shape, int32_t rank, size_t *out_bytes);
 
+/* -------------------------------------------------------------- Attributes -- */
+
+/* Types of an attribute's value. */
+enum { QTSA_ATTR_INT = 1, QTSA_ATTR_FLOAT = 2, QTSA_ATTR_STRING = 3, QTSA_ATTR_INTS = 4, QTSA_ATTR_FLOATS = 5 };
+
+/* A named value: an operator's attribute, a file's metadata; make it with the functions
+ * below. */
+typedef struct qtsa_attr {
+    const char *name;
+    int32_t type;  /* QTSA_ATTR_* */
+    int32_t count; /* elements of ints or floats */
+    int64_t i;
+    double f;
+    const char *s;
+    const int64_t *ints;
+    const double *floats;
+} qtsa_attr;
+
+static inline qtsa_attr qtsa_attr_int(const char *name, int64_t value) {
+    qtsa_attr a = {name, QTSA_ATTR_INT, 0, value, 0, NULL, NULL, NULL};
+    return a;
+}
+
+static inline qtsa_attr qtsa_attr_float(const char *name, double value) {
+    qtsa_attr a = {name, QTSA_ATTR_FLOAT, 0, 0, value, NULL, NULL, NULL};
+    return a;
+}
+
+static inline qtsa_attr qtsa_attr_string(const char *name, const char *value) {
+    qtsa_attr a = {name, QTSA_ATTR_STRING, 0, 0, 0, value, NULL, NULL};
+    return a;
+}
+
+static inline qtsa_attr qtsa_attr_ints(const char *name, const int64_t *values, int32_t count) {
+    qtsa_attr a = {name, QTSA_ATTR_INTS, count, 0, 0, NULL, values, NULL};
+    return a;
+}
+
+static inline qtsa_attr qtsa_attr_floats(const char *name, const double *values, int32_t count) {
+    qtsa_attr a = {name, QTSA_ATTR_FLOATS, count, 0, 0, NULL, NULL, values};
+    return a;
+}
+
 /* ----------------------------------------------------------------- Backend -- */
 
 /*
@@ -350,21 +393,114 @@ typedef struct qtsa_tensor_info {
 /* Makes weights without a tensor, to be filled from memory. Since 0.1. */
 QTSA_API qtsa_status qtsa_weights_create(qtsa_weights *out_weights);
 
+/* Where the tensors of an opened file lie in host memory. */
+enum {
+    /*
+     * Copied where the files have up to 64 MiB together or lie on a network; else
+     * mapped, but for f32 and bf16 tensors that do not begin at a multiple of 64 in
+     * the file: products with them would be slower. If memory does not suffice for a
+     * copy, as QTSA_PLACEMENT_MAPPED.
+     */
+    QTSA_PLACEMENT_AUTO = 0,
+    /* Read into memory of their own. */
+    QTSA_PLACEMENT_COPIED = 1,
+    /*
+     * The file is mapped: nothing is read until it is used, and memory that the system
+     * needs can be taken back. Tensors that do not begin at a multiple of 32 in the
+     * file are copied. The file may be removed, or replaced by renaming another one
+     * over it; what must not happen while the weights are in use: if it is cut short,
+     * plans that are built later fail with IO, but one that was built before reads
+     * beyond the end, and the system ends the process (SIGBUS), as it does where the
+     * disk fails; if it is written to, tensors change.
+     */
+    QTSA_PLACEMENT_MAPPED = 2
+};
+
+/*
+ * How tensors of a file are taken in whose names match a pattern. Of the rules that
+ * match a tensor, the first with a dtype counts for its type and the first with a name
+ * for its name.
+ */
+typedef struct qtsa_weights_rule {
+    /* A name in the file; "*" stands for any text, the shortest that will do, "?" for
+     * one byte. */
+    const char *pattern;
+    /* The name in the weights, in which each "*" is what that of the pattern stands
+     * for; null: as in the file. */
+    const char *rename;
+    /*
+     * The type to store as: f32, f16, bf16 or a quantised one; 0: as in the file. Rows
+     * that the type's block does not divide are stored as the next type that takes
+     * them (q2_K and q3_K: iq4_nl; q4_K: q5_0; q5_K: q5_1; q6_K: q8_0; and where no
+     * block fits, f16, or bf16 as it was). Whole numbers stay as they are, and so do
+     * tensors of less than two dimensions, unless the pattern is their very name.
+     * qtsa_weights_report_copy() tells.
+     */
+    qtsa_dtype dtype;
+    int32_t reserved; /* 0 */
+} qtsa_weights_rule;
+
+/*
+ * Is told how many bytes are done, of how many. Anything but 0 as its result cancels.
+ * It is called on the thread of the call that it was given to, before that returns.
+ */
+typedef int32_t (*qtsa_progress_callback)(uint64_t done, uint64_t total, void *user);
+
 typedef struct qtsa_weights_options {
     size_t struct_size;
+    int32_t placement; /* QTSA_PLACEMENT_* */
+    int32_t reserved;  /* 0 */
+    /* The memory that the tensors may take, mapped ones left out; 0: what machine and
+     * container have free. */
+    uint64_t budget_bytes;
+    /* n_rules rules, borrowed for the call. */
+    const qtsa_weights_rule *rules;
+    size_t n_rules;
+    /* May be null; user is passed to it. */
+    qtsa_progress_callback progress;
+    void *user;
 } qtsa_weights_options;
 
 /* Sets all fields to their defaults; struct_size is sizeof *options. Since 0.1. */
 QTSA_API qtsa_status qtsa_weights_options_init(qtsa_weights_options *options, size_t struct_size);
 
 /*
- * Opens a GGUF (version 2 or 3) or safetensors file, told apart by content, reads
- * it whole, and closes it. options may be null. IO: cannot be opened or read;
- * CORRUPT: not such a file, or a wrong one, with the field and its offset;
- * UNSUPPORTED: a tensor's type is none of the library's. Since 0.1.
+ * Opens a GGUF (version 2 or 3) or safetensors file, told apart by content, and the
+ * others of a model in parts: the first part of a split GGUF file
+ * (x-00001-of-00003.gguf) stands for all, and so does the index of safetensors files
+ * (model.safetensors.index.json). options may be null. IO: cannot be opened or read;
+ * CORRUPT: not such a file, or a wrong one, with the field and its offset, or parts
+ * that do not belong together; UNSUPPORTED: a tensor's type is none of the library's,
+ * or a rule's type takes ggml and there is none; OUT_OF_MEMORY: with the bytes wanted
+ * and free, before anything is read; CANCELLED; INVALID_ARGUMENT: a rule that cannot
+ * be, or a value that its type cannot hold; ALREADY_EXISTS: rules that give two
+ * tensors one name. Since 0.1.
  */
 QTSA_API qtsa_status qtsa_weights_open(const char *path, const qtsa_weights_options *options,
                                        qtsa_weights *out_weights);
+
+/* What opening a file takes. */
+typedef struct qtsa_weights_memory {
+    uint64_t tensors;      /* how many */
+    uint64_t file_bytes;   /* their size in the files */
+    uint64_t memory_bytes; /* the memory of those that are copied or converted */
+    uint64_t mapped_bytes; /* the size of those that stay in the files */
+} qtsa_weights_memory;
+
+/*
+ * Says what qtsa_weights_open() would take, and allocates nothing of it. Errors are
+ * the same, but for OUT_OF_MEMORY, which is left to the host. Since 0.1.
+ */
+QTSA_API qtsa_status qtsa_weights_plan_memory(const char *path, const qtsa_weights_options *options,
+                                              qtsa_weights_memory *out_memory);
+
+/*
+ * What became of each tensor of the file: its type in the file and in memory, whether
+ * it was copied or mapped, and why a rule was not followed to the letter. A _copy
+ * function. Since 0.1.
+ */
+QTSA_API qtsa_status qtsa_weights_report_copy(qtsa_weights weights, int32_t format, char *buffer, size_t capacity,
+                                              size_t *out_size);
 
 /* Gives the handle back. Graphs and plans that use the weights go on. Since 0.1. */
 QTSA_API qtsa_status qtsa_weights_free(qtsa_weights weights);
@@ -381,6 +517,88 @@ QTSA_API qtsa_status qtsa_weights_declare(qtsa_weights weights, const char *name
  * May be repeated until a plan has used the tensor; then INVALID_STATE. Since 0.1.
  */
 QTSA_API qtsa_status qtsa_weights_set(qtsa_weights weights, const char *name, const void *data, size_t bytes);
+
+/*
+ * Called when the library no longer needs what a host lent it; from any thread. It
+ * must not call the library.
+ */
+typedef void (*qtsa_release_callback)(void *user);
+
+/*
+ * Copies a tensor's data in from an array of its shape that has another element type
+ * or other strides: transposed, sliced, reversed. data is the element with all indices
+ * 0; strides are the bytes from one to the next along each of the tensor's dimensions,
+ * null where the array is dense. Real numbers are converted to the tensor's type; the
+ * K types cannot be converted to here.
+ *
+ * With release, the array is lent: if it is dense, of the tensor's type, and aligned to
+ * 32, it is not copied, must not change, and release is called once nothing uses the
+ * weights any more. Where it was copied, release is called before this returns; after
+ * a failure never.
+ *
+ * INVALID_STATE: as in qtsa_weights_set(); UNSUPPORTED: types that are not converted;
+ * INVALID_ARGUMENT: strides of a quantised array, a value that the tensor's type cannot
+ * hold; OUT_OF_MEMORY. Since 0.1.
+ */
+QTSA_API qtsa_status qtsa_weights_set_array(qtsa_weights weights, const char *name, const void *data, qtsa_dtype dtype,
+                                            const int64_t *strides, qtsa_release_callback release, void *user);
+
+/* Where the two levels of a byte are. */
+enum {
+    QTSA_NIBBLES_LOW_FIRST = 0,  /* level 2k in the low half of byte k, as MLX has it */
+    QTSA_NIBBLES_HIGH_FIRST = 1, /* in the high half */
+    QTSA_NIBBLES_HALVES = 2      /* of 16 bytes with 32 levels: k in the low half of byte k, k+16 in the high */
+};
+
+/*
+ * A quantised matrix [n_out, n_in] as other systems keep it, levels and scales apart:
+ *
+ *     value = scale * (level - zero) + offset
+ *
+ * A scale, and an offset if there are any, counts for block levels of a row. So int8
+ * with an f32 scale per 32 weights is {bits 8, is_signed 1, block 32, scale_dtype F32};
+ * MLX's affine 4-bit with groups of 64 is {bits 4, block 64, scale_dtype F16} and its
+ * biases as offsets.
+ */
+typedef struct qtsa_split_matrix {
+    int64_t n_out;
+    int64_t n_in;
+    int64_t block;          /* divides n_in; 0: n_in */
+    int32_t bits;           /* 8 or 4 */
+    int32_t is_signed;      /* 1: levels are two's complement; 0: unsigned */
+    int32_t zero;           /* -256 to 256 */
+    int32_t nibbles;        /* QTSA_NIBBLES_* */
+    const void *levels;     /* n_in * bits / 8 bytes a row */
+    int64_t level_row;      /* bytes from a row of levels to the next; 0: dense */
+    int64_t level_byte;     /* from one byte of a row to the next; 0: 1 */
+    const void *scales;     /* [n_out, n_in / block] */
+    const void *offsets;    /* likewise, or null */
+    int64_t scale_row;      /* bytes from a row of scales to the next, and of offsets; 0: dense */
+    int64_t scale_column;   /* from a block's scale to the next; 0: dense */
+    qtsa_dtype scale_dtype; /* F32, F16 or BF16 */
+    int32_t reserved;       /* 0 */
+} qtsa_split_matrix;
+
+/* What became of it. */
+typedef struct qtsa_split_report {
+    qtsa_dtype dtype; /* the type that it is stored as */
+    int32_t exact;    /* 1: every value is the f32 nearest to the matrix's own */
+    uint64_t bytes;   /* that it takes */
+    double max_absolute_error;
+    double max_relative_error; /* of values that are not 0 */
+} qtsa_split_report;
+
+/*
+ * Adds a tensor [n_out, n_in] with the values of a matrix that lies apart, as dtype;
+ * 0: the smallest type that keeps its levels and loses nothing, else the smallest that
+ * keeps its levels and rounds scales to f16, else q8_0, or f16 where n_in is no
+ * multiple of 32. A type that cannot keep the levels gets the values quantised anew.
+ * out_report says what that changed. ALREADY_EXISTS: the name is taken;
+ * INVALID_ARGUMENT: a matrix that cannot be (the message says why), or values that the
+ * type cannot hold; UNSUPPORTED: a K type; OUT_OF_MEMORY. Since 0.1.
+ */
+QTSA_API qtsa_status qtsa_weights_add_split(qtsa_weights weights, const char *name, const qtsa_split_matrix *matrix,
+                                            qtsa_dtype dtype, qtsa_split_report *out_report);
 
 /* The number of tensors. Since 0.1. */
 QTSA_API qtsa_status qtsa_weights_count(qtsa_weights weights, size_t *out_count);
@@ -403,6 +621,25 @@ QTSA_API qtsa_status qtsa_weights_name_copy(qtsa_weights weights, size_t index, 
 QTSA_API qtsa_status qtsa_weights_metadata_copy(qtsa_weights weights, const char *key, char *buffer, size_t capacity,
                                                 size_t *out_size);
 
+/*
+ * Writes the tensors, in their types, and the metadata into a GGUF file (version 3).
+ * What was read from one and not converted comes out as the same bytes; of a model in
+ * parts one file is made. The file appears under its name when it is complete and on
+ * the disk; one that is there is replaced then, and goes on to serve weights that were
+ * opened from it. progress may be null.
+ *
+ * n_metadata values of metadata are added, or take the place of those there are; the
+ * attributes are borrowed. Ints become u32 where they fit, else i32 or i64, floats f32,
+ * as readers expect; "general.alignment" says what tensors are aligned to.
+ *
+ * INVALID_STATE: a tensor has no data yet; INVALID_ARGUMENT: path is there and no
+ * regular file, a key or value that cannot be; UNSUPPORTED: a tensor's name of more
+ * than 63 bytes; IO: it cannot be written, or a mapped file was cut short; CANCELLED.
+ * Nothing is left behind then. Since 0.1.
+ */
+QTSA_API qtsa_status qtsa_weights_save(qtsa_weights weights, const char *path, const qtsa_attr *metadata,
+                                       size_t n_metadata, qtsa_progress_callback progress, void *user);
+
 /* ------------------------------------------------------------------- Graph -- */
 
 /*
@@ -417,46 +654,6 @@ typedef int32_t qtsa_tensor;
 
 /* Stands for an optional input that is not given. */
 #define QTSA_NONE ((qtsa_tensor)(-1))
-
-/* Types of an attribute's value. */
-enum { QTSA_ATTR_INT = 1, QTSA_ATTR_FLOAT = 2, QTSA_ATTR_STRING = 3, QTSA_ATTR_INTS = 4, QTSA_ATTR_FLOATS = 5 };
-
-/* An attribute of an operator; make it with the functions below. */
-typedef struct qtsa_attr {
-    const char *name;
-    int32_t type;  /* QTSA_ATTR_* */
-    int32_t count; /* elements of ints or floats */
-    int64_t i;
-    double f;
-    const char *s;
-    const int64_t *ints;
-    const double *floats;
-} qtsa_attr;
-
-static inline qtsa_attr qtsa_attr_int(const char *name, int64_t value) {
-    qtsa_attr a = {name, QTSA_ATTR_INT, 0, value, 0, NULL, NULL, NULL};
-    return a;
-}
-
-static inline qtsa_attr qtsa_attr_float(const char *name, double value) {
-    qtsa_attr a = {name, QTSA_ATTR_FLOAT, 0, 0, value, NULL, NULL, NULL};
-    return a;
-}
-
-static inline qtsa_attr qtsa_attr_string(const char *name, const char *value) {
-    qtsa_attr a = {name, QTSA_ATTR_STRING, 0, 0, 0, value, NULL, NULL};
-    return a;
-}
-
-static inline qtsa_attr qtsa_attr_ints(const char *name, const int64_t *values, int32_t count) {
-    qtsa_attr a = {name, QTSA_ATTR_INTS, count, 0, 0, NULL, values, NULL};
-    return a;
-}
-
-static inline qtsa_attr qtsa_attr_floats(const char *name, const double *values, int32_t count) {
-    qtsa_attr a = {name, QTSA_ATTR_FLOATS, count, 0, 0, NULL, NULL, values};
-    return a;
-}
 
 /* Makes an empty graph. label names it in messages; it may be null. Since 0.1. */
 QTSA_API qtsa_status qtsa_graph_create(const char *label, qtsa_graph *out_graph);

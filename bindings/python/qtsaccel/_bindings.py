@@ -31,17 +31,23 @@ LOG_DEBUG = 1
 LOG_INFO = 2
 LOG_WARN = 3
 LOG_ERROR = 4
+ATTR_INT = 1
+ATTR_FLOAT = 2
+ATTR_STRING = 3
+ATTR_INTS = 4
+ATTR_FLOATS = 5
 FORMAT_TEXT = 0
 FORMAT_JSON = 1
 DEVICE_CPU = 1
 DEVICE_DISCRETE = 2
 DEVICE_INTEGRATED = 3
 DEVICE_SOFTWARE = 4
-ATTR_INT = 1
-ATTR_FLOAT = 2
-ATTR_STRING = 3
-ATTR_INTS = 4
-ATTR_FLOATS = 5
+PLACEMENT_AUTO = 0
+PLACEMENT_COPIED = 1
+PLACEMENT_MAPPED = 2
+NIBBLES_LOW_FIRST = 0
+NIBBLES_HIGH_FIRST = 1
+NIBBLES_HALVES = 2
 ONLY_IF_WORTHWHILE = 1
 ON_CPU_IF_DECLINED = 2
 ACTIVATION_NONE = 0
@@ -110,6 +116,23 @@ class DType(enum.IntEnum):
 
 LogCallback = CFUNCTYPE(None, c_int32, c_char_p, c_void_p)
 
+ProgressCallback = CFUNCTYPE(c_int32, c_uint64, c_uint64, c_void_p)
+
+ReleaseCallback = CFUNCTYPE(None, c_void_p)
+
+
+class Attr(Structure):
+    _fields_: ClassVar[list[Any]] = [
+        ("name", c_char_p),
+        ("type", c_int32),
+        ("count", c_int32),
+        ("i", c_int64),
+        ("f", c_double),
+        ("s", c_char_p),
+        ("ints", POINTER(c_int64)),
+        ("floats", POINTER(c_double)),
+    ]
+
 
 class BackendOptions(Structure):
     _fields_: ClassVar[list[Any]] = [
@@ -148,22 +171,65 @@ class TensorInfo(Structure):
     ]
 
 
-class WeightsOptions(Structure):
+class WeightsRule(Structure):
     _fields_: ClassVar[list[Any]] = [
-        ("struct_size", c_size_t),
+        ("pattern", c_char_p),
+        ("rename", c_char_p),
+        ("dtype", c_int32),
+        ("reserved", c_int32),
     ]
 
 
-class Attr(Structure):
+class WeightsOptions(Structure):
     _fields_: ClassVar[list[Any]] = [
-        ("name", c_char_p),
-        ("type", c_int32),
-        ("count", c_int32),
-        ("i", c_int64),
-        ("f", c_double),
-        ("s", c_char_p),
-        ("ints", POINTER(c_int64)),
-        ("floats", POINTER(c_double)),
+        ("struct_size", c_size_t),
+        ("placement", c_int32),
+        ("reserved", c_int32),
+        ("budget_bytes", c_uint64),
+        ("rules", POINTER(WeightsRule)),
+        ("n_rules", c_size_t),
+        ("progress", ProgressCallback),
+        ("user", c_void_p),
+    ]
+
+
+class WeightsMemory(Structure):
+    _fields_: ClassVar[list[Any]] = [
+        ("tensors", c_uint64),
+        ("file_bytes", c_uint64),
+        ("memory_bytes", c_uint64),
+        ("mapped_bytes", c_uint64),
+    ]
+
+
+class SplitMatrix(Structure):
+    _fields_: ClassVar[list[Any]] = [
+        ("n_out", c_int64),
+        ("n_in", c_int64),
+        ("block", c_int64),
+        ("bits", c_int32),
+        ("is_signed", c_int32),
+        ("zero", c_int32),
+        ("nibbles", c_int32),
+        ("levels", c_void_p),
+        ("level_row", c_int64),
+        ("level_byte", c_int64),
+        ("scales", c_void_p),
+        ("offsets", c_void_p),
+        ("scale_row", c_int64),
+        ("scale_column", c_int64),
+        ("scale_dtype", c_int32),
+        ("reserved", c_int32),
+    ]
+
+
+class SplitReport(Structure):
+    _fields_: ClassVar[list[Any]] = [
+        ("dtype", c_int32),
+        ("exact", c_int32),
+        ("bytes", c_uint64),
+        ("max_absolute_error", c_double),
+        ("max_relative_error", c_double),
     ]
 
 
@@ -298,14 +364,19 @@ class Api:
         self.weights_create = function("qtsa_weights_create", c_int32, POINTER(c_void_p))
         self.weights_options_init = function("qtsa_weights_options_init", c_int32, POINTER(WeightsOptions), c_size_t)
         self.weights_open = function("qtsa_weights_open", c_int32, c_char_p, POINTER(WeightsOptions), POINTER(c_void_p))
+        self.weights_plan_memory = function("qtsa_weights_plan_memory", c_int32, c_char_p, POINTER(WeightsOptions), POINTER(WeightsMemory))
+        self.weights_report_copy = function("qtsa_weights_report_copy", c_int32, c_void_p, c_int32, c_char_p, c_size_t, POINTER(c_size_t))
         self.weights_free = function("qtsa_weights_free", c_int32, c_void_p)
         self.weights_declare = function("qtsa_weights_declare", c_int32, c_void_p, c_char_p, c_int32, POINTER(c_int64), c_int32)
         self.weights_set = function("qtsa_weights_set", c_int32, c_void_p, c_char_p, c_void_p, c_size_t)
+        self.weights_set_array = function("qtsa_weights_set_array", c_int32, c_void_p, c_char_p, c_void_p, c_int32, POINTER(c_int64), ReleaseCallback, c_void_p)
+        self.weights_add_split = function("qtsa_weights_add_split", c_int32, c_void_p, c_char_p, POINTER(SplitMatrix), c_int32, POINTER(SplitReport))
         self.weights_count = function("qtsa_weights_count", c_int32, c_void_p, POINTER(c_size_t))
         self.weights_find = function("qtsa_weights_find", c_int32, c_void_p, c_char_p, POINTER(c_size_t))
         self.weights_info = function("qtsa_weights_info", c_int32, c_void_p, c_size_t, POINTER(TensorInfo))
         self.weights_name_copy = function("qtsa_weights_name_copy", c_int32, c_void_p, c_size_t, c_char_p, c_size_t, POINTER(c_size_t))
         self.weights_metadata_copy = function("qtsa_weights_metadata_copy", c_int32, c_void_p, c_char_p, c_char_p, c_size_t, POINTER(c_size_t))
+        self.weights_save = function("qtsa_weights_save", c_int32, c_void_p, c_char_p, POINTER(Attr), c_size_t, ProgressCallback, c_void_p)
         self.graph_create = function("qtsa_graph_create", c_int32, c_char_p, POINTER(c_void_p))
         self.graph_free = function("qtsa_graph_free", c_int32, c_void_p)
         self.graph_dim = function("qtsa_graph_dim", c_int32, c_void_p, c_char_p, c_int64, c_int64, POINTER(c_int64))

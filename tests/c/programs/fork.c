@@ -72,6 +72,8 @@ static void every_function(void) {
     qtsa_plan plan = m.plan;
     qtsa_backend_options backend_options;
     qtsa_weights_options weights_options;
+    qtsa_weights_memory memory;
+    qtsa_split_report report = {QTSA_DTYPE_F32, 1, 1, 1, 1};
     qtsa_plan_options plan_options;
     qtsa_run_options run_options;
 
@@ -94,9 +96,17 @@ static void every_function(void) {
     CHECK(weights == NULL);
     FORKED(qtsa_weights_options_init(&weights_options, sizeof weights_options));
     FORKED(qtsa_weights_open("x", NULL, &weights));
+    memory.tensors = 7;
+    FORKED(qtsa_weights_plan_memory("x", NULL, &memory));
+    CHECK(memory.tensors == 0);
+    FORKED(qtsa_weights_report_copy(m.weights, QTSA_FORMAT_TEXT, text, sizeof text, &n));
+    FORKED(qtsa_weights_save(m.weights, "x", NULL, 0, NULL, NULL));
     FORKED(qtsa_weights_free(m.weights));
     FORKED(qtsa_weights_declare(m.weights, "z", QTSA_DTYPE_F32, shape, 2));
     FORKED(qtsa_weights_set(m.weights, "weight", model_weight, sizeof model_weight));
+    FORKED(qtsa_weights_set_array(m.weights, "weight", model_weight, QTSA_DTYPE_F32, NULL, NULL, NULL));
+    FORKED(qtsa_weights_add_split(m.weights, "z", NULL, 0, &report));
+    CHECK(report.dtype == 0);
     FORKED(qtsa_weights_count(m.weights, &n));
     FORKED(qtsa_weights_find(m.weights, "weight", &n));
     FORKED(qtsa_weights_info(m.weights, 0, &info));

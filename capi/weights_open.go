@@ -1,0 +1,143 @@
+package main
+
+// #include "const_types.h"
+import "C"
+
+import (
+	"math"
+	"unsafe"
+
+	"qtsaccel/core/session"
+	"qtsaccel/core/status"
+	"qtsaccel/core/tensor"
+	"qtsaccel/core/weights"
+)
+
+// weightsOptions is qtsa_weights_options with user as the number that it may be.
+type weightsOptions struct {
+	structSize C.size_t
+	placement  C.int32_t
+	reserved   C.int32_t
+	budget     C.uint64_t
+	rules      *C.qtsa_weights_rule
+	nRules     C.size_t
+	progress   C.qtsa_progress_callback
+	user       C.uintptr_t
+}
+
+var _ = [1]struct{}{}[(unsafe.Sizeof(C.qtsa_weights_options{})^unsafe.Sizeof(weightsOptions{}))|
+	(unsafe.Offsetof(C.qtsa_weights_options{}.rules)^unsafe.Offsetof(weightsOptions{}.rules))|
+	(unsafe.Offsetof(C.qtsa_weights_options{}.user)^unsafe.Offsetof(weightsOptions{}.user))]
+
+// The size of qtsa_weights_options in version 0.1.
+const firstWeightsOptions = 8
+
+//export go_qtsa_weights_options_init
+func go_qtsa_weights_options_init(options *C.qtsa_weights_options, structSize C.size_t) C.qtsa_status {
+	return initOptions((*weightsOptions)(unsafe.Pointer(options)), structSize, firstWeightsOptions)
+}
+
+// weightsArguments reads what opening and planning take.
+func weightsArguments(path *C.const_char, options *C.const_weights_options) (string, weights.Options, error) {
+	var o weights.Options
+	p, err := text(path, "path")
+	if err != nil {
+		return "", o, err
+	}
+	given, err := readOptions((*weightsOptions)(unsafe.Pointer(options)), firstWeightsOptions)
+	if err != nil {
+		return "", o, err
+	}
+	if err := checkReserved(given.reserved); err != nil {
+		return "", o, err
+	}
+	if given.budget > math.MaxInt64 {
+		return "", o, status.Errorf(status.InvalidArgument, "budget_bytes is %d, more than any memory", uint64(given.budget))
+	}
+	o = weights.Options{
+		Placement: weights.Placement(given.placement), Budget: int64(given.budget),
+		Progress: progressOf(given.progress, given.user),
+	}
+	rules, err := list[C.qtsa_weights_rule](given.rules, given.nRules, "rules")
+	if err != nil {
+		return "", o, err
+	}
+	for i := range rules {
+		r, err := weightsRule(&rules[i])
+		if err != nil {
+			return "", o, status.Wrapf(err, "rule %d", i)
+		}
+		o.Rules = append(o.Rules, r)
+		if o.Encode == nil && r.NeedsEncoder() {
+			if o.Encode, err = build.Encoder(); err != nil {
+				return "", o, status.Errorf(status.Unsupported, "rule %d: storing as %v takes ggml: %w", i, r.DType, err)
+			}
+		}
+	}
+	return p, o, nil
+}
+
+func weightsRule(r *C.qtsa_weights_rule) (weights.Rule, error) {
+	pattern, err := text(r.pattern, "pattern")
+	if err != nil {
+		return weights.Rule{}, err
+	}
+	rename, err := optionalText(r.rename, "rename")
+	if err != nil {
+		return weights.Rule{}, err
+	}
+	return weights.Rule{Pattern: pattern, DType: tensor.DType(r.dtype), Rename: rename}, checkReserved(r.reserved)
+}
+
+//export go_qtsa_weights_open
+func go_qtsa_weights_open(path *C.const_char, options *C.const_weights_options, outWeights *C.uintptr_t) C.qtsa_status {
+	return guard(func() error {
+		p, o, err := weightsArguments(path, options)
+		if err != nil {
+			return err
+		}
+		w, err := weights.OpenWith(p, o)
+		if err != nil {
+			return err
+		}
+		return give(weightsSets, w, outWeights)
+	})
+}
+
+//export go_qtsa_weights_plan_memory
+func go_qtsa_weights_plan_memory(path *C.const_char, options *C.const_weights_options, outMemory *C.qtsa_weights_memory) C.qtsa_status {
+	return guard(func() error {
+		p, o, err := weightsArguments(path, options)
+		if err != nil {
+			return err
+		}
+		plan, err := weights.PlanMemory(p, o)
+		if err != nil {
+			return err
+		}
+		*outMemory = C.qtsa_weights_memory{
+			tensors: C.uint64_t(plan.Tensors), file_bytes: C.uint64_t(plan.FileBytes),
+			memory_bytes: C.uint64_t(plan.MemoryBytes), mapped_bytes: C.uint64_t(plan.MappedBytes),
+		}
+		return nil
+	})
+}
+
+//export go_qtsa_weights_report_copy
+func go_qtsa_weights_report_copy(set C.uintptr_t, format C.int32_t, buffer *C.char, capacity C.size_t, outSize *C.size_t) C.qtsa_status {
+	return with(weightsSets, set, func(w *weights.Weights) error {
+		f := session.Format(format)
+		if err := f.Check(); err != nil {
+			return err
+		}
+		report := w.ReportText
+		if f == session.JSON {
+			report = w.ReportJSON
+		}
+		r, err := report()
+		if err != nil {
+			return err
+		}
+		return fill(r, buffer, capacity, outSize)
+	})
+}

@@ -1,0 +1,45 @@
+package main
+
+// #include "const_types.h"
+import "C"
+
+import (
+	"qtsaccel/core/gguf"
+	"qtsaccel/core/ops"
+	"qtsaccel/core/weights"
+)
+
+//export go_qtsa_weights_save
+func go_qtsa_weights_save(set C.uintptr_t, path *C.const_char, metadata *C.const_attr, nMetadata C.size_t, progress C.qtsa_progress_callback, user C.uintptr_t) C.qtsa_status {
+	return with(weightsSets, set, func(w *weights.Weights) error {
+		p, err := text(path, "path")
+		if err != nil {
+			return err
+		}
+		attrs, err := readAttrs(metadata, nMetadata)
+		if err != nil {
+			return err
+		}
+		more := make([]gguf.Pair, len(attrs))
+		for i, a := range attrs {
+			more[i] = gguf.Pair{Key: a.Name, Value: metadataValue(a.Value)}
+		}
+		return w.Save(p, more, progressOf(progress, user))
+	})
+}
+
+// metadataValue is an attribute's value as a GGUF file has it.
+func metadataValue(v ops.AttrValue) gguf.Value {
+	switch v.Type {
+	case ops.Int:
+		return gguf.Int(v.Int)
+	case ops.Real:
+		return gguf.Float(v.Real)
+	case ops.Ints:
+		return gguf.Ints(v.Ints)
+	case ops.Reals:
+		return gguf.Floats(v.Reals)
+	default:
+		return gguf.Text(v.Text)
+	}
+}
