@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"qtsaccel/core/backend"
+	"qtsaccel/core/ops"
 	"qtsaccel/core/status"
 )
 
@@ -63,6 +64,9 @@ type Calls struct {
 	owner  Owner
 	beside []Opener // for what impl declines: the CPU, then the reference
 	getenv func(string) string
+	// supports says what the backend computes by itself: what it would leave to
+	// another beside it counts as declined.
+	supports func(*ops.Call) bool
 
 	mu        sync.Mutex // guards what follows
 	returned  sync.Cond  // a worker has become free
@@ -91,7 +95,10 @@ type Around struct {
 
 // New makes the calls of a backend, which stays the caller's and must outlive them.
 func New(impl backend.Backend, a Around) *Calls {
-	c := &Calls{impl: impl, info: impl.Info(), owner: a.Owner, beside: a.Beside, getenv: a.Getenv}
+	c := &Calls{impl: impl, info: impl.Info(), owner: a.Owner, beside: a.Beside, getenv: a.Getenv, supports: impl.Supports}
+	if assisted, ok := impl.(backend.Assisted); ok {
+		c.supports = assisted.Own
+	}
 	c.returned.L = &c.mu
 	c.stats.since = time.Now()
 	return c

@@ -38,14 +38,14 @@ type indexInput struct {
 	tensor graph.ProgramTensor
 }
 
-func newProgram(impl backend.Backend, stream backend.Stream, r *request, write func(*sketch)) (*program, error) {
+func newProgram(supports func(*ops.Call) bool, stream backend.Stream, r *request, write func(*sketch)) (*program, error) {
 	s := &sketch{graph: graph.New(r.op)}
 	defer s.graph.Release()
 	write(s)
 	if s.err != nil {
 		return nil, s.err
 	}
-	bound, err := s.graph.Bind(nil, impl.Supports)
+	bound, err := s.graph.Bind(nil, supports)
 	if err != nil {
 		return nil, err
 	}

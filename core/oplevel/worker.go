@@ -131,7 +131,7 @@ func (w *worker) drop(key string, p *program) {
 // build makes the program of a call that was not met before, in the place of those
 // used longest ago.
 func (w *worker) build(c *Calls, r *request, write func(*sketch)) (*program, error) {
-	p, err := newProgram(c.impl, w.stream, r, write)
+	p, err := newProgram(c.supports, w.stream, r, write)
 	if err != nil {
 		return nil, err
 	}
