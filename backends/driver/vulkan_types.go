@@ -3,7 +3,8 @@ package driver
 import "unsafe"
 
 // The structs of Vulkan that detection needs, laid out as vulkan_core.h declares
-// them: on 64-bit machines Go aligns fields as C does (their sizes are tested).
+// them: on 64-bit machines Go aligns fields as C does (their sizes are tested). What
+// nobody looks at has no name but in a comment.
 
 const (
 	vkApplicationInfoType     = 0
@@ -27,57 +28,57 @@ const (
 )
 
 type vkApplicationInfo struct {
-	sType         uint32
-	next          unsafe.Pointer
-	name          *byte
-	version       uint32
-	engine        *byte
-	engineVersion uint32
-	apiVersion    uint32
+	sType      uint32
+	_          unsafe.Pointer // pNext
+	_          *byte          // pApplicationName
+	_          uint32         // applicationVersion
+	_          *byte          // pEngineName
+	_          uint32         // engineVersion
+	apiVersion uint32
 }
 
 type vkInstanceCreateInfo struct {
 	sType          uint32
-	next           unsafe.Pointer
+	_              unsafe.Pointer // pNext
 	flags          uint32
 	application    *vkApplicationInfo
-	layerCount     uint32
-	layers         **byte
+	_              uint32 // enabledLayerCount
+	_              **byte // ppEnabledLayerNames
 	extensionCount uint32
 	extensions     **byte
 }
 
 type vkPhysicalDeviceProperties2 struct {
-	sType         uint32
-	next          unsafe.Pointer
-	apiVersion    uint32
-	driverVersion uint32
-	vendor        uint32
-	device        uint32
-	deviceType    uint32
-	name          [256]byte
-	cacheUUID     [16]byte
-	limits        [63]uint64 // VkPhysicalDeviceLimits
-	sparse        [5]uint32
+	sType      uint32
+	next       unsafe.Pointer
+	_          uint32 // apiVersion
+	_          uint32 // driverVersion
+	_          uint32 // vendorID
+	_          uint32 // deviceID
+	deviceType uint32
+	name       [256]byte
+	_          [16]byte   // pipelineCacheUUID
+	_          [63]uint64 // limits
+	_          [5]uint32  // sparseProperties
 }
 
 type vkPhysicalDeviceIDProperties struct {
-	sType     uint32
-	next      unsafe.Pointer
-	uuid      [16]byte
-	driver    [16]byte
-	luid      [8]byte
-	nodeMask  uint32
-	luidValid uint32
+	sType uint32
+	next  unsafe.Pointer
+	uuid  [16]byte
+	_     [16]byte // driverUUID
+	_     [8]byte  // deviceLUID
+	_     uint32   // deviceNodeMask
+	_     uint32   // deviceLUIDValid
 }
 
 type vkPhysicalDeviceDriverProperties struct {
-	sType       uint32
-	next        unsafe.Pointer
-	id          uint32
-	name        [256]byte
-	info        [256]byte
-	conformance [4]byte
+	sType uint32
+	next  unsafe.Pointer
+	_     uint32 // driverID
+	name  [256]byte
+	info  [256]byte
+	_     [4]byte // conformanceVersion
 }
 
 type vkPhysicalDevicePCIBusInfo struct {
@@ -94,8 +95,8 @@ type vkMemoryHeap struct {
 type vkPhysicalDeviceMemoryProperties2 struct {
 	sType     uint32
 	next      unsafe.Pointer
-	typeCount uint32
-	types     [32][2]uint32
+	_         uint32        // memoryTypeCount
+	_         [32][2]uint32 // memoryTypes
 	heapCount uint32
 	heaps     [16]vkMemoryHeap
 }
@@ -108,6 +109,6 @@ type vkPhysicalDeviceMemoryBudget struct {
 }
 
 type vkExtensionProperties struct {
-	name    [256]byte
-	version uint32
+	name [256]byte
+	_    uint32 // specVersion
 }

@@ -5,11 +5,12 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strconv"
+	"strings"
 	"time"
 
 	"qtsaccel/core/status"
@@ -115,11 +116,11 @@ type subject struct {
 
 // cacheFile is the subject's file in the cache.
 func (s *subject) cacheFile(dir string) string {
-	text := fmt.Sprintf("%s %v", s.api, s.software)
+	text := []string{s.api, strconv.FormatBool(s.software)}
 	for _, f := range s.files {
-		text += "\x00" + f.Path
+		text = append(text, f.Path)
 	}
-	sum := sha256.Sum256([]byte(text))
+	sum := sha256.Sum256([]byte(strings.Join(text, "\x00")))
 	return filepath.Join(dir, s.api+"-"+hex.EncodeToString(sum[:8])+".json")
 }
 

@@ -37,7 +37,7 @@ func machineState(root fs.FS, environment []string) string {
 	// Whatever installs a library has this file written anew.
 	file("etc/ld.so.cache")
 	vars := relevant(environment)
-	for _, dir := range strings.Split(vars["LD_LIBRARY_PATH"], ":") {
+	for dir := range strings.SplitSeq(vars["LD_LIBRARY_PATH"], ":") {
 		if strings.HasPrefix(dir, "/") {
 			file(path.Join(dir[1:], "libcuda.so.1"))
 			file(path.Join(dir[1:], "libvulkan.so.1"))

@@ -56,11 +56,11 @@ func (l *Listing) JSON() (string, error) {
 
 // apis are the names of a card, one for each API.
 func apis(c choice.Card) string {
-	names := c.String()
+	names := []string{c.String()}
 	for _, d := range c.Also {
-		names += " " + d.String()
+		names = append(names, d.String())
 	}
-	return names
+	return strings.Join(names, " ")
 }
 
 func dash(s string) string {

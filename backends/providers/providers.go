@@ -87,9 +87,9 @@ func pluginDir(r choice.Request) (string, error) {
 	var looked []string
 	for _, dir := range pluginDirs(r) {
 		path := filepath.Join(dir, ggml.PluginFile("base"))
-		if real, err := filepath.EvalSymlinks(path); err == nil {
-			if real, err = filepath.Abs(real); err == nil {
-				return filepath.Dir(real), nil
+		if target, err := filepath.EvalSymlinks(path); err == nil {
+			if target, err = filepath.Abs(target); err == nil {
+				return filepath.Dir(target), nil
 			}
 		}
 		looked = append(looked, path)

@@ -34,8 +34,8 @@ func (p *places) open() (*providers.Set, choice.Request) {
 
 // beside is the first folder near the tool that has ggml, the last if none has.
 func beside(self string) string {
-	if real, err := filepath.EvalSymlinks(self); err == nil {
-		self = real
+	if target, err := filepath.EvalSymlinks(self); err == nil {
+		self = target
 	}
 	bin := filepath.Dir(self)
 	if _, err := os.Stat(filepath.Join(bin, ggml.PluginFile("base"))); err == nil {

@@ -76,7 +76,7 @@ func build(t *testing.T) {
 		built.problem = "no CPU plugins in " + plugins + " (make ggml)"
 		return
 	}
-	dir, err := os.MkdirTemp("", "qtsaccel-stage-")
+	dir, err := os.MkdirTemp("", "qtsaccel-stage-") //nolint:usetesting // it outlives the test that makes it
 	require.NoError(t, err)
 	for _, name := range append(cpu, filepath.Join(plugins, ggml.PluginFile("base"))) {
 		data, err := os.ReadFile(name)
