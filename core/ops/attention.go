@@ -29,7 +29,7 @@ func init() {
 			optInt("window", 0, "how many keys up to its own position a query sees; 0: all. Needs positions or causal"),
 		},
 		Infer:     inferAttention,
-		Products:  true,
+		Products:  1,
 		Tolerance: 2e-5,
 		Pieces:    func(c *Call) int { return int(c.In[0].Shape[0] * c.In[0].Shape[1]) },
 		EvalPiece: evalAttention,

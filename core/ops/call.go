@@ -170,10 +170,8 @@ func suggestion(name string, known []string) string {
 // productBits is what the backend keeps of the factors of f32 products, 24 for all.
 func (c *Call) Tolerance(productBits int) float64 {
 	t := c.Op.Tolerance
-	if c.Op.Products {
-		// Each factor is off by up to half a unit in the last place that it keeps.
-		t = max(t, 4*math.Ldexp(1, -productBits))
-	}
+	// Each factor is off by up to half a unit in the last place that it keeps.
+	t = max(t, 4*math.Ldexp(c.Op.Products, -productBits))
 	for _, in := range c.In {
 		if t <= exact {
 			if in.DType.Quantised() { // scale * q + least may be rounded once or twice

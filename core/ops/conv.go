@@ -19,7 +19,7 @@ func init() {
 			optInt("groups", 1, "into how many groups the channels fall; each output channel reads one"),
 		},
 		Infer:     inferConv,
-		Products:  true,
+		Products:  1,
 		Tolerance: 1e-5,
 		Pieces:    convPieces,
 		EvalPiece: func(c *Call, in, out []Value, piece int) error {
@@ -55,7 +55,7 @@ func init() {
 			optInt("groups", 1, "into how many groups the channels fall; each output channel reads one"),
 		},
 		Infer:     inferConv,
-		Products:  true,
+		Products:  1,
 		Tolerance: 1e-5,
 		Pieces:    convPieces,
 		EvalPiece: func(c *Call, in, out []Value, piece int) error {

@@ -20,7 +20,7 @@ func init() {
 			optInt("groups", 1, "into how many groups the channels fall"),
 		},
 		Infer:     inferConvTranspose,
-		Products:  true,
+		Products:  1,
 		Tolerance: 1e-5,
 		Pieces:    convPieces,
 		EvalPiece: evalConvTranspose,

@@ -12,7 +12,7 @@ func init() {
 		Source:    "torch.nn.functional.linear",
 		Inputs:    []Input{{Name: "x", MinRank: 1}, {Name: "weight", DTypes: Weight, MinRank: 2, MaxRank: 2}, {Name: "bias", Optional: true}},
 		Infer:     inferLinear,
-		Products:  true,
+		Products:  1,
 		Tolerance: 1e-5,
 		Pieces:    func(c *Call) int { return int(c.In[1].Shape[0]) },
 		EvalPiece: func(c *Call, in, out []Value, o int) error {
@@ -41,7 +41,7 @@ func init() {
 		Source:    "numpy.matmul",
 		Inputs:    []Input{{Name: "a", MinRank: 2}, {Name: "b", DTypes: Float, MinRank: 2}},
 		Infer:     inferMatmul,
-		Products:  true,
+		Products:  1,
 		Tolerance: 1e-5,
 		Pieces:    func(c *Call) int { return int(c.Out[0].Shape.Elements() / c.Out[0].Shape.Dim(-1)) },
 		EvalPiece: func(c *Call, in, out []Value, row int) error {

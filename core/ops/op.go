@@ -54,9 +54,10 @@ type Op struct {
 	// its output is that state afterwards.
 	Writes bool
 
-	// Products says that the operator multiplies matrices, or may be written so:
-	// then a device that rounds the factors of f32 products is off by that, too.
-	Products bool
+	// Products is not 0 for operators that multiply matrices, or may be written so:
+	// a device that rounds the factors of f32 products is off by that, too. It is
+	// how much larger the error may be beside the result than beside the product.
+	Products float64
 
 	// Tolerance is the largest error, relative to the largest magnitude of the
 	// exact result (and at least to 1), allowed to a backend that computes with

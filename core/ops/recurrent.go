@@ -23,7 +23,7 @@ func init() {
 		},
 		Outputs:   []string{"h", "c"},
 		Infer:     inferLSTMCell,
-		Products:  true,
+		Products:  4, // the gates squash sums of dozens to 1
 		Tolerance: 1e-5,
 		Eval:      evalLSTMCell,
 		Decompose: func(b Builder, c *Call, in []Ref) ([]Ref, error) {

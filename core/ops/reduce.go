@@ -21,7 +21,7 @@ func init() {
 		Inputs:    []Input{{Name: "x", MinRank: 1}},
 		Attrs:     []Attr{optInt("axis", -1, "the axis; negative counts from the end")},
 		Infer:     inferAlongAxis,
-		Products:  true,
+		Products:  1,
 		Tolerance: 1e-5,
 		Eval: func(c *Call, in, out []Value) error {
 			eachLane(c.In[0].Shape, c.Axis(), func(at laneAt) {
