@@ -200,10 +200,11 @@ test-install: deps lib ## Test what make install and make dist give, as other pr
 	@QTSACCEL_TEST_INSTALL=1 go test -count=1 ./tests/install
 
 .PHONY: test-swift
-test-swift: static-lib ## Test the Swift package, with swift on the PATH or Debian's in a root (as root)
+test-swift: examples static-lib test-data ## Test the Swift package, with swift on the PATH or Debian's in a root (as root)
 	@command -v swift >/dev/null || [ "$$(id -u)" != 0 ] || build/deps.sh $(DEBIAN_SYSTEM_TEST)
 	@$(MAKE) -s install PREFIX= DESTDIR=$(abspath $(DIST))/prefix 2>/dev/null
-	@build/test-swift.sh $(DIST)/trixie-swift $(DIST)/prefix
+	@build/test-swift.sh $(DIST)/trixie-swift $(DIST)/prefix $(DIST)/swift
+	@QTSACCEL_TEST_SWIFT=1 go test -count=1 ./tests/swift
 
 .PHONY: test-race
 test-race: ggml ## Run the Go tests with the race detector

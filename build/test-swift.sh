@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
 # Builds and tests the Swift package with the swift on the PATH, else with Debian
-# trixie's in a root made once by debootstrap and kept.
+# trixie's in a root made once by debootstrap and kept, and runs the examples.
 #
-#   build/test-swift.sh ROOT PREFIX
+#   build/test-swift.sh ROOT PREFIX OUTPUT
 #
-# PREFIX is an installation of qtsaccel, which the package finds by pkg-config.
+# PREFIX is an installation of qtsaccel, which the package finds by pkg-config. OUTPUT
+# is the folder for what the examples give, which tests/swift compares.
 # DEBIAN_MIRROR chooses a mirror; otherwise it is the one that this machine's apt uses.
 # All mounts are made in a mount namespace of this run's, and so end with it.
 set -euo pipefail
@@ -12,11 +13,34 @@ set -euo pipefail
 tree=$(cd "$(dirname "$0")/.." && pwd)
 root=$1
 prefix=$(cd "$2" && pwd)
+mkdir -p "$3"
+output=$(cd "$3" && pwd)
+
+# All that is done with Swift, with the tree, the installation and the folders for
+# builds and results given.
+work='
+cd "$TREE/bindings/swift"
+swift test --scratch-path "$SCRATCH/package"
+cd "$TREE/examples/swift/programs"
+swift build -c release --scratch-path "$SCRATCH/examples"
+bin=$SCRATCH/examples/release
+export QTSACCEL_BACKEND=cpu
+if [[ -n ${QTSACCEL_SHARED_DATA:-} ]]; then
+    model=$QTSACCEL_SHARED_DATA/stories260k
+    "$bin/story" "$model/stories260K_f32.gguf" "$model/tok512.bin" 60 "Zoë saw" >"$OUTPUT/story.txt"
+    model=$QTSACCEL_SHARED_DATA/silero-vad
+    "$bin/vad" "$model/silero_vad_v6.2_16k_from_onnx.safetensors" "$model/jfk.wav" >"$OUTPUT/vad.txt"
+fi
+if [[ -d $ESRGAN ]]; then
+    "$bin/upscale" "$ESRGAN" "$TREE/examples/data/sample.png" "$OUTPUT/upscale.png"
+fi
+'
+rm -f "$output"/*
 
 if command -v swift >/dev/null; then
     export PKG_CONFIG_PATH=$prefix/lib/pkgconfig LD_LIBRARY_PATH=$prefix/lib
-    cd "$tree/bindings/swift"
-    exec swift test --scratch-path "$tree/dist/swift"
+    export TREE=$tree SCRATCH=$tree/dist/swift-build OUTPUT=$output ESRGAN=$tree/dist/esrgan/x2
+    exec bash -euo pipefail -c "$work"
 fi
 
 if [[ $(id -u) -ne 0 ]]; then
@@ -59,7 +83,7 @@ if [[ ! -e $root/.swift ]]; then
     # The host's name resolution and, since its clock may be off, its view on dates.
     cp -L /etc/resolv.conf "$root/etc/resolv.conf"
     if ! inside "apt-get -o Acquire::Check-Date=false update -q &&
-        apt-get install -y -q --no-install-recommends ca-certificates git g++ pkg-config swiftlang && apt-get clean" \
+        apt-get install -y -q --no-install-recommends ca-certificates git g++ libpng-dev pkg-config swiftlang && apt-get clean" \
         >"$root.log" 2>&1 </dev/null; then
         tail -n 20 "$root.log" >&2
         echo "test-swift: apt-get failed, see $root.log" >&2
@@ -68,14 +92,16 @@ if [[ ! -e $root/.swift ]]; then
     touch "$root/.swift"
 fi
 
-mkdir -p "$root"/{src,prefix,scratch}
+mkdir -p "$root"/{src,prefix,scratch,output}
 mount --bind "$tree" "$root/src"
 mount -o remount,bind,ro "$root/src"
 mount --bind "$prefix" "$root/prefix"
+mount --bind "$output" "$root/output"
 settings="PKG_CONFIG_PATH=/prefix/lib/pkgconfig LD_LIBRARY_PATH=/prefix/lib"
+settings+=" TREE=/src SCRATCH=/scratch OUTPUT=/output ESRGAN=/src/dist/esrgan/x2"
 if [[ -n ${QTSACCEL_SHARED_DATA:-} ]]; then
     mkdir -p "$root/data"
     mount --bind "$QTSACCEL_SHARED_DATA" "$root/data"
     settings+=" QTSACCEL_SHARED_DATA=/data"
 fi
-inside "export $settings && cd /src/bindings/swift && swift test --scratch-path /scratch"
+inside "export $settings; $work"

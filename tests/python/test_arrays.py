@@ -207,6 +207,34 @@ def test_quantised_weights(session):
     np.testing.assert_allclose(y, [[0.5 * np.arange(32).sum()]], rtol=2e-2)
 
 
+def test_save_and_open(tmp_path):
+    w = qa.Weights({"layer.0.w": VALUES, "layer.1.w": 2 * VALUES})
+    path, told = tmp_path / "ü.gguf", []
+    w.save(
+        path,
+        {"general.name": "test", "answer": 42, "half": 0.5},
+        progress=lambda done, total: told.append((done, total)),
+    )
+    assert told and told[-1][0] == told[-1][1]
+    for placement in ("auto", "copied", "mapped"):
+        again = qa.Weights.open(
+            path, placement=placement, rules=[qa.Rule("layer.*.w", rename="l*"), qa.Rule("*1*", "f16")]
+        )
+        assert sorted(again) == ["l0", "l1"]
+        assert again.info("l0").dtype is qa.DType.F32 and again.info("l1").dtype is qa.DType.F16
+        assert [again.metadata(k) for k in ("general.name", "answer", "half")] == ["test", "42", "0.5"]
+    assert "l1" in str(again.report) or "layer.1.w" in str(again.report)
+    with pytest.raises(qa.Error) as e:
+        qa.Weights.open(path, progress=lambda done, total: True)
+    assert e.value.status is qa.Status.CANCELLED
+    with pytest.raises(ZeroDivisionError):
+        qa.Weights.open(path, progress=lambda done, total: 1 / 0)
+    with pytest.raises(qa.OutOfMemory):
+        qa.Weights.open(path, placement="copied", budget=10)
+    with pytest.raises(qa.Error, match="known: auto, copied, mapped"):
+        qa.Weights.open(path, placement="lent")
+
+
 def test_real_file(data):
     w = qa.Weights.open(data / "stories260k" / "stories260K_f32.gguf")
     assert w.info("token_embd.weight").shape == (512, 64)

@@ -27,7 +27,7 @@ from ._graph import Dim, Graph, Tensor
 from ._library import path as library_path
 from ._library import set_log_callback, version
 from ._session import Plan, Session
-from ._weights import TensorInfo, Weights
+from ._weights import Rule, TensorInfo, Weights
 
 __version__ = "0.1.0"
 
@@ -43,6 +43,7 @@ __all__ = [
     "OutOfMemory",
     "Plan",
     "Report",
+    "Rule",
     "Session",
     "ShapeMismatch",
     "Status",

@@ -15,7 +15,7 @@ from ._bindings import DType
 from ._errors import invalid
 from ._handle import Handle
 from ._library import api, check
-from ._weights import TensorInfo, Weights, c_shape, info_of
+from ._weights import Attributes, TensorInfo, Weights, c_attrs, c_shape, info_of
 
 _LAST = 2**40  # beyond the end of any axis
 
@@ -31,10 +31,6 @@ class Dim(int):
         return f"<Dim {self.name}: {self.min} to {self.max}>"
 
     __str__ = __repr__
-
-
-Attribute = int | float | str | Sequence[int] | Sequence[float]
-Attributes = tuple[tuple[str, int, Attribute], ...]
 
 
 class Tensor:
@@ -249,7 +245,7 @@ class Graph(Handle):
             indices.pop()
         c_in = (ctypes.c_int32 * max(len(indices), 1))(*indices)
         c_out = (ctypes.c_int32 * outputs)()
-        check(api.graph_op(self._value, name.encode(), c_in, len(indices), _c_attrs(attrs), len(attrs), c_out, outputs))
+        check(api.graph_op(self._value, name.encode(), c_in, len(indices), c_attrs(attrs), len(attrs), c_out, outputs))
         attrs = tuple((n, t, v if isinstance(v, (int, float, str)) else tuple(v)) for n, t, v in attrs)
         self._history.append(
             lambda g, bind: g.op(
@@ -286,27 +282,6 @@ def _bound(attrs: Attributes, bind: Callable[[int], int]) -> Attributes:
         return tuple(bind(n) if isinstance(n, int) else n for n in v) if isinstance(v, tuple) else v
 
     return tuple((name, kind, value(v)) for name, kind, v in attrs)
-
-
-def _c_attrs(attrs: Attributes) -> ctypes.Array[_bindings.Attr]:
-    """Attributes as the C API takes them; ctypes keeps what they point to."""
-    made = (_bindings.Attr * max(len(attrs), 1))()
-    for a, (name, kind, value) in zip(made, attrs):
-        a.name, a.type = name.encode(), kind
-        if kind == _bindings.ATTR_INT:
-            a.i = value
-        elif kind == _bindings.ATTR_FLOAT:
-            a.f = value
-        elif kind == _bindings.ATTR_STRING:
-            a.s = str(value).encode()
-        else:
-            many: Any = (value,) if isinstance(value, (int, float)) else value
-            a.count = len(many)
-            if kind == _bindings.ATTR_INTS:
-                a.ints = (ctypes.c_int64 * max(len(many), 1))(*(int(n) for n in many))
-            else:
-                a.floats = (ctypes.c_double * max(len(many), 1))(*many)
-    return made
 
 
 def add_op(
