@@ -40,10 +40,7 @@ func go_qtsa_plan_create(onSession, ofGraph C.uintptr_t, options *C.const_plan_o
 			if err != nil {
 				return err
 			}
-			if err := checkReserved(o.reserved); err != nil {
-				return err
-			}
-			p, err := session.NewPlan(s, g, session.Options{MaxInstances: int(o.max_instances)})
+			p, err := session.NewPlan(s, g, session.Options{MaxInstances: int(o.max_instances), Strict: o.strict != 0})
 			if err != nil {
 				return err
 			}

@@ -764,7 +764,10 @@ typedef struct qtsa_plan_options {
     /* How many sets of values of the dynamic dimensions are kept built; beyond it
      * the least recently used one is dropped. 0: 32. */
     int32_t max_instances;
-    int32_t reserved; /* 0 */
+    /* Not 0: the device itself must compute every operator, or making the plan is
+     * UNSUPPORTED, with the twelve most frequent that it does not and their counts.
+     * 0: those go to the CPU beside it, and the placement says so. */
+    int32_t strict;
 } qtsa_plan_options;
 
 /* Sets all fields to their defaults; struct_size is sizeof *options. Since 0.1. */
@@ -773,8 +776,9 @@ QTSA_API qtsa_status qtsa_plan_options_init(qtsa_plan_options *options, size_t s
 /*
  * Makes a plan of the graph as it is now. options may be null. INVALID_ARGUMENT:
  * a graph without output; SHAPE_MISMATCH: a state that the session has with
- * another type or shape; UNSUPPORTED: operators that the backend has neither a
- * kernel nor a decomposition for, listed. Since 0.1.
+ * another type or shape; UNSUPPORTED: operators that neither the backend nor the
+ * CPU beside it has a kernel or a decomposition for, or with strict those that the
+ * backend has none for, listed. Since 0.1.
  */
 QTSA_API qtsa_status qtsa_plan_create(qtsa_session session, qtsa_graph graph, const qtsa_plan_options *options,
                                       qtsa_plan *out_plan);
