@@ -142,6 +142,10 @@ demo: deps lib ## Upscale a picture with a real model, through the C API
 ##@ Testing
 
 .PHONY: test
+ifneq ($(UNAME),Darwin)
+test: export QTSACCEL_TEST_VULKAN := 1
+test: test-vulkan-operators
+endif
 test: deps lib test-lib test-data test-go test-python test-install test-swift ## Set up what is needed and run every test; CI runs this
 
 # The Go tests.
@@ -223,9 +227,13 @@ fuzz: ## Fuzz the readers of weight files, each for FUZZ_TIME
 	@for f in $(FUZZERS); do go test -run '^$$' -fuzz "^$${f#*:}$$" -fuzztime $(FUZZ_TIME) ./core/$${f%:*}; done
 
 .PHONY: test-vulkan
-test-vulkan: lib ## Run the tests on Vulkan, with Mesa's software device where there is no other
-	@build/deps.sh $(DEBIAN_VULKAN)
+test-vulkan: lib test-lib test-data test-vulkan-operators ## Run the tests on Vulkan, with Mesa's software device where there is no other
 	@QTSACCEL_TEST_VULKAN=1 go test ./tests/...
+
+.PHONY: test-vulkan-operators
+test-vulkan-operators: lib
+	@build/deps.sh $(DEBIAN_VULKAN)
+	@QTSACCEL_TEST_DEVICE=vulkan GGML_VK_VISIBLE_DEVICES=0 go test -run ConformanceOnDevice ./backends/ggml
 
 # What runs in a Debian root against the ggml that Debian packages, and the packages
 # that it needs besides a compiler.
