@@ -146,11 +146,11 @@ ifneq ($(UNAME),Darwin)
 test: export QTSACCEL_TEST_VULKAN := 1
 test: test-vulkan-operators
 endif
-test: deps lib test-lib test-data test-go test-python test-install test-swift ## Set up what is needed and run every test; CI runs this
+test: deps lib bin test-lib test-data test-go test-python test-install test-swift ## Set up what is needed and run every test; CI runs this
 
 # The Go tests.
 .PHONY: test-go
-test-go: ggml
+test-go: lib bin
 	@go test ./...
 
 # Python with what its tests need, made anew when that changes.
