@@ -227,7 +227,7 @@ fuzz: ## Fuzz the readers of weight files, each for FUZZ_TIME
 	@for f in $(FUZZERS); do go test -run '^$$' -fuzz "^$${f#*:}$$" -fuzztime $(FUZZ_TIME) ./core/$${f%:*}; done
 
 .PHONY: test-vulkan
-test-vulkan: lib test-lib test-data test-vulkan-operators ## Run the tests on Vulkan, with Mesa's software device where there is no other
+test-vulkan: lib bin test-lib test-data test-vulkan-operators ## Run the tests on Vulkan, with Mesa's software device where there is no other
 	@QTSACCEL_TEST_VULKAN=1 go test ./tests/...
 
 .PHONY: test-vulkan-operators
