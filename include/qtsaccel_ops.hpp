@@ -92,7 +92,7 @@ static_assert(sizeof(void *) != 8 || offsetof(qtsa_split_report, max_relative_er
 static_assert(sizeof(void *) != 8 || sizeof(qtsa_plan_options) == 16, "layout of qtsa_plan_options");
 static_assert(sizeof(void *) != 8 || offsetof(qtsa_plan_options, struct_size) == 0, "layout of qtsa_plan_options");
 static_assert(sizeof(void *) != 8 || offsetof(qtsa_plan_options, max_instances) == 8, "layout of qtsa_plan_options");
-static_assert(sizeof(void *) != 8 || offsetof(qtsa_plan_options, reserved) == 12, "layout of qtsa_plan_options");
+static_assert(sizeof(void *) != 8 || offsetof(qtsa_plan_options, strict) == 12, "layout of qtsa_plan_options");
 static_assert(sizeof(void *) != 8 || sizeof(qtsa_input) == 16, "layout of qtsa_input");
 static_assert(sizeof(void *) != 8 || offsetof(qtsa_input, data) == 0, "layout of qtsa_input");
 static_assert(sizeof(void *) != 8 || offsetof(qtsa_input, bytes) == 8, "layout of qtsa_input");

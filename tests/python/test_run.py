@@ -70,6 +70,7 @@ print(best)
 def test_interrupt():
     """Ctrl-C during a run raises when the run returns, and everything still works."""
     run_python("""
+signal.signal(signal.SIGINT, signal.default_int_handler)  # whatever was inherited
 plan = long_plan(PER_SECOND // 2)
 threading.Timer(0.1, os.kill, (os.getpid(), signal.SIGINT)).start()
 try:
@@ -105,7 +106,9 @@ except qa.Error as e:
 
 def test_exit_with_a_run_in_flight():
     """The process ends at once and well, whatever objects live and threads run."""
-    said = run_python("""
+    took = []
+    for _ in range(3):  # the machine may be busy
+        said = run_python("""
 plan = long_plan(20 * PER_SECOND)
 t = threading.Thread(target=plan.run, args=({"x": A},), daemon=True)
 t.start()
@@ -113,7 +116,10 @@ time.sleep(0.3)
 assert t.is_alive()
 print(time.time(), flush=True)
 """)
-    assert time.time() - float(said) < 1.5
+        took.append(time.time() - float(said))
+        if took[-1] < 1:
+            break
+    assert min(took) < 1, took
 
 
 def test_fork_says_so():

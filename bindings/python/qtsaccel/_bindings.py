@@ -237,7 +237,7 @@ class PlanOptions(Structure):
     _fields_: ClassVar[list[Any]] = [
         ("struct_size", c_size_t),
         ("max_instances", c_int32),
-        ("reserved", c_int32),
+        ("strict", c_int32),
     ]
 
 
