@@ -327,3 +327,22 @@ func TestLavapipe(t *testing.T) {
 	require.True(t, v.Findings[i].Proven, "%+v", v.Findings[i])
 	require.NotZero(t, v.Findings[i].MemoryFree)
 }
+
+// Where the system has no pidfd, a child is ended by its lifeline.
+func TestWithoutPidfd(t *testing.T) {
+	s := newStage(t)
+	for _, how := range []string{"", "load-hang", "segv"} {
+		t.Setenv("FAKE_PLUGIN", how)
+		c, err := spawn(s.Tool, []string{"probe", "--lines-fd", "3", "--api", "cuda", "--plugin-dir", s.Dir})
+		require.NoError(t, err)
+		if c.c.pidfd >= 0 {
+			require.NoError(t, syscall.Close(int(c.c.pidfd)))
+			c.c.pidfd = -1
+		}
+		l := newListener(&Verdict{})
+		require.Equal(t, how != "load-hang", c.read(time.Now().Add(3*time.Second), l.take))
+		require.Equal(t, how == "", l.done)
+		c.end()
+		require.Eventually(t, func() bool { return s.processes(t) == 0 }, 5*time.Second, 20*time.Millisecond)
+	}
+}

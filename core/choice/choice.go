@@ -91,6 +91,9 @@ func Choose(r Request, getenv func(string) string, providers map[string]Provider
 				continue
 			}
 		}
+		if name == "reference" && !s.named && s.request.Fallback == "" {
+			note = "the last resort, and slow: no plugin of ggml can be loaded"
+		}
 		b, err := p.Open(s.request, device)
 		if err == nil {
 			report.Tried = append(report.Tried, Attempt{Name: name, Taken: true, Note: note})

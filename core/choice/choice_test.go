@@ -210,7 +210,7 @@ func TestReport(t *testing.T) {
 	require.NoError(t, err)
 	text := report.Text()
 	for _, w := range []string{
-		"requested: auto (default)", "cpu: no plugin in /x", "reference: taken",
+		"requested: auto (default)", "cpu: no plugin in /x", "reference: taken (the last resort, and slow: ",
 		"a test's", "threads:   3", "note:      hello",
 	} {
 		require.Contains(t, text, w)
