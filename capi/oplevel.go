@@ -332,14 +332,12 @@ func go_qtsa_backend_stats_copy(backend C.uintptr_t, format C.int32_t, buffer *C
 			return err
 		}
 		report := c.Stats()
-		words := ""
-		if f == session.JSON {
-			var err error
-			if words, err = report.JSON(); err != nil {
-				return err
-			}
-		} else {
-			words = report.Text()
+		if f == session.Text {
+			return fill(report.Text(), buffer, capacity, outSize)
+		}
+		words, err := report.JSON()
+		if err != nil {
+			return err
 		}
 		return fill(words, buffer, capacity, outSize)
 	})

@@ -22,7 +22,11 @@ func (h *Heads) check() error {
 		name     string
 		v, least int64
 	}{
-		{"tq", h.TQ, 0}, {"tk", h.TK, 1}, {"heads", h.Heads, 1}, {"kv_heads", h.KVHeads, 1}, {"head_dim", h.Dim, 1},
+		{"tq", h.TQ, 0},
+		{"tk", h.TK, 1},
+		{"heads", h.Heads, 1},
+		{"kv_heads", h.KVHeads, 1},
+		{"head_dim", h.Dim, 1},
 		{"window", h.Window, 0},
 	} {
 		if err := atLeast(size.name, size.v, size.least); err != nil {

@@ -12,6 +12,7 @@ import (
 	"time"
 	"unsafe"
 
+	"qtsaccel/core/backend"
 	"qtsaccel/core/ops"
 	"qtsaccel/core/tensor"
 )
@@ -53,7 +54,8 @@ var sizes = []int64{4, 16, 32}
 func heavy() []sample {
 	return []sample{
 		{
-			matmulClass, tensor.Shape{benchSide, benchSide},
+			matmulClass,
+			tensor.Shape{benchSide, benchSide},
 			func(n int64) work {
 				rows := 4 * n
 				return work{2 * float64(rows) * benchSide * benchSide, 4 * rows * benchSide, 4 * rows * benchSide}
@@ -61,7 +63,8 @@ func heavy() []sample {
 			func(c *Calls, m *Matrix, b *bench, n int64) error { return b.matmul(c, m, 4*n, benchSide) },
 		},
 		{
-			conv2dClass, tensor.Shape{64, 9 * 64},
+			conv2dClass,
+			tensor.Shape{64, 9 * 64},
 			func(n int64) work { return work{2 * float64(n*n) * 64 * 64 * 9, 4 * n * n * 64, 4 * n * n * 64} },
 			func(c *Calls, m *Matrix, b *bench, n int64) error {
 				r := c.begin("conv2d", 0)
@@ -72,7 +75,8 @@ func heavy() []sample {
 			},
 		},
 		{
-			attentionClass, tensor.Shape{1, 1},
+			attentionClass,
+			tensor.Shape{1, 1},
 			func(n int64) work {
 				return work{4 * float64(64*n*n) * 8 * 64, 3 * 4 * 8 * n * 8 * 64, 4 * 8 * n * 8 * 64}
 			},
@@ -247,11 +251,10 @@ const calibrationForm = 1
 
 // calibrationID tells devices, versions and what they are compared with apart.
 func (c *Calls) calibrationID(cpu *Calls) string {
-	id := fmt.Sprint(calibrationForm)
-	for _, i := range []*Calls{c, cpu} {
-		id += fmt.Sprintf("\n%s\n%s\n%s\n%s\n%d", i.info.Name, i.info.Description, i.info.Library, i.info.Plugin, i.info.Threads)
+	id := func(i backend.Info) string {
+		return fmt.Sprintf("%s\n%s\n%s\n%s\n%d", i.Name, i.Description, i.Library, i.Plugin, i.Threads)
 	}
-	return id
+	return fmt.Sprintf("%d\n%s\n%s", calibrationForm, id(c.info), id(cpu.info))
 }
 
 // kept is the content of a file of remembered thresholds.

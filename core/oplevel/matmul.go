@@ -46,8 +46,9 @@ func (s *sketch) activate(x ops.Ref, a Activation) ops.Ref {
 		return s.op("sigmoid", in)
 	case Tanh:
 		return s.op("tanh", in)
+	default: // Identity
+		return x
 	}
-	return x
 }
 
 // jobName is how messages call job i of a call; -1: the only one.

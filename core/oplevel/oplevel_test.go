@@ -26,8 +26,7 @@ import (
 type fake struct {
 	name    string
 	mark    byte
-	only    string                    // the one operator that it supports, "": all
-	run     func(*backend.RunOptions) // called by each run
+	only    string // the one operator that it supports, "": all
 	slow    func(p *graph.Program) time.Duration
 	streams atomic.Int64
 	execs   atomic.Int64
@@ -373,8 +372,11 @@ func TestExceeds(t *testing.T) {
 // Every pixel of the output is in one tile, and no tile's scratch is beyond its bound.
 func TestTiles(t *testing.T) {
 	for _, g := range []Geometry{
-		{H: 7, W: 5, CIn: 3, K: 3, Stride: 1}, {H: 512, W: 512, CIn: 128, K: 3, Stride: 1},
-		{H: 2048, W: 2048, CIn: 3, K: 7, Stride: 2}, {H: 4, W: 4096, CIn: 512, K: 3, Stride: 1}, {H: 1, W: 1, CIn: 1, K: 8, Stride: 3},
+		{H: 7, W: 5, CIn: 3, K: 3, Stride: 1},
+		{H: 512, W: 512, CIn: 128, K: 3, Stride: 1},
+		{H: 2048, W: 2048, CIn: 3, K: 7, Stride: 2},
+		{H: 4, W: 4096, CIn: 512, K: 3, Stride: 1},
+		{H: 1, W: 1, CIn: 1, K: 8, Stride: 3},
 	} {
 		pad := g.K / 2
 		g.OH, g.OW = (g.H+2*pad-g.K)/g.Stride+1, (g.W+2*pad-g.K)/g.Stride+1

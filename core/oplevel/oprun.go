@@ -35,7 +35,7 @@ type Attributes struct {
 
 // OpRun runs any operator of the table but those that work on state.
 func (c *Calls) OpRun(name string, in []Operand, attrs Attributes, out []Operand, flags Flags) error {
-	if err := c.checkOpRun(name, in, out, flags); err != nil {
+	if err := c.checkOpRun(in, out, flags); err != nil {
 		return status.Wrapf(err, "%q", name)
 	}
 	op, err := ops.Lookup(name)
@@ -110,7 +110,7 @@ func (s *sketch) anyOp(op *ops.Op, in []Operand, attrs Attributes, out []Operand
 	}
 }
 
-func (c *Calls) checkOpRun(name string, in, out []Operand, flags Flags) error {
+func (c *Calls) checkOpRun(in, out []Operand, flags Flags) error {
 	if err := flags.check(); err != nil {
 		return err
 	}

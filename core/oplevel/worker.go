@@ -1,6 +1,7 @@
 package oplevel
 
 import (
+	"slices"
 	"unsafe"
 
 	"qtsaccel/core/backend"
@@ -49,8 +50,8 @@ func (c *Calls) lease(key []byte) (*worker, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for {
-		for i := len(c.free) - 1; i >= 0; i-- {
-			if p := c.free[i].programs[string(key)]; p != nil {
+		for i, w := range slices.Backward(c.free) {
+			if p := w.programs[string(key)]; p != nil {
 				c.clock++
 				p.used = c.clock
 				return c.take(i), nil

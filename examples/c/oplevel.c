@@ -122,28 +122,28 @@ static void walk(const block *b, int64_t side, float *tensor[TENSORS]) {
         const node *n = &graph[i];
         float *const *in = tensor;
         switch (n->kind) {
-        case NORM_CONV:
-            convolve(b, side, 3, b->conv, b->conv_bias, 1, in[n->in[0]], tensor[n->out[0]]);
-            break;
-        case NORM_QKV:
-            for (int j = 0; j < 3; j++) {
-                convolve(b, side, 1, b->qkv[j], NULL, 0, in[n->in[0]], tensor[n->out[j]]);
+            case NORM_CONV:
+                convolve(b, side, 3, b->conv, b->conv_bias, 1, in[n->in[0]], tensor[n->out[0]]);
+                break;
+            case NORM_QKV:
+                for (int j = 0; j < 3; j++) {
+                    convolve(b, side, 1, b->qkv[j], NULL, 0, in[n->in[0]], tensor[n->out[j]]);
+                }
+                break;
+            case ATTENTION:
+                CHECK(qtsa_attention(b->backend, in[n->in[0]], in[n->in[1]], in[n->in[2]], pixels, pixels, HEADS, HEADS,
+                                     HEAD_DIM, 0, 0, 0, tensor[n->out[0]], QTSA_ON_CPU_IF_DECLINED));
+                break;
+            case PROJECTION: {
+                const qtsa_job job = {.weight = b->projection, .y = tensor[n->out[0]], .n_out = CHANNELS};
+                CHECK(qtsa_matmul(b->backend, in[n->in[0]], pixels, CHANNELS, &job, 1, QTSA_ON_CPU_IF_DECLINED));
+                break;
             }
-            break;
-        case ATTENTION:
-            CHECK(qtsa_attention(b->backend, in[n->in[0]], in[n->in[1]], in[n->in[2]], pixels, pixels, HEADS, HEADS,
-                                 HEAD_DIM, 0, 0, 0, tensor[n->out[0]], QTSA_ON_CPU_IF_DECLINED));
-            break;
-        case PROJECTION: {
-            const qtsa_job job = {.weight = b->projection, .y = tensor[n->out[0]], .n_out = CHANNELS};
-            CHECK(qtsa_matmul(b->backend, in[n->in[0]], pixels, CHANNELS, &job, 1, QTSA_ON_CPU_IF_DECLINED));
-            break;
-        }
-        case ADD: /* not worth any device's while */
-            for (int64_t j = 0; j < pixels * CHANNELS; j++) {
-                tensor[n->out[0]][j] = in[n->in[0]][j] + in[n->in[1]][j];
-            }
-            break;
+            case ADD: /* not worth any device's while */
+                for (int64_t j = 0; j < pixels * CHANNELS; j++) {
+                    tensor[n->out[0]][j] = in[n->in[0]][j] + in[n->in[1]][j];
+                }
+                break;
         }
     }
 }

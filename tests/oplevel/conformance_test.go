@@ -44,7 +44,7 @@ func onEach(t *testing.T, test func(t *testing.T, c *oplevel.Calls)) {
 			t.Skip("set GGML_VK_VISIBLE_DEVICES=0 to run on the first Vulkan device, also a software one")
 		}
 		// Otherwise its products of f32 matrices take their factors as f16.
-		require.NoError(t, os.Setenv("GGML_VK_DISABLE_F16", "1"))
+		t.Setenv("GGML_VK_DISABLE_F16", "1")
 		return openGGML(t, "vulkan")
 	})
 	on("cuda", func(t *testing.T) backend.Backend {

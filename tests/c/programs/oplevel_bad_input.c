@@ -112,7 +112,8 @@ static void matrices(void) {
     WRONG(QTSA_ERR_INVALID_ARGUMENT, qtsa_matrix_create(backend, &d, &m), "overflows");
     d.shape[1] = 2;
     WRONG(QTSA_ERR_INVALID_HANDLE, qtsa_matrix_create(NULL, &d, &m), "null", "qtsa_backend");
-    WRONG(QTSA_ERR_INVALID_HANDLE, qtsa_matrix_create((qtsa_backend)weight, &d, &m), "is a qtsa_matrix", "want a qtsa_backend");
+    WRONG(QTSA_ERR_INVALID_HANDLE, qtsa_matrix_create((qtsa_backend)weight, &d, &m), "is a qtsa_matrix",
+          "want a qtsa_backend");
 
     OK(qtsa_weights_create(&set));
     OK(qtsa_weights_declare(set, "here", QTSA_DTYPE_F32, shape, 2));
@@ -304,8 +305,8 @@ static void attentions(void) {
     WRONG(QTSA_ERR_INVALID_ARGUMENT, qtsa_attention(backend, q, NULL, v, 3, 4, 2, 2, 2, 0, 0, 0, out, 0), "k is null");
     WRONG(QTSA_ERR_INVALID_ARGUMENT, qtsa_attention(backend, q, k, NULL, 3, 4, 2, 2, 2, 0, 0, 0, out, 0), "v is null");
     WRONG(QTSA_ERR_INVALID_ARGUMENT, qtsa_attention(backend, q, k, v, 3, 4, 2, 2, 2, 0, 0, 0, NULL, 0), "out is null");
-    WRONG(QTSA_ERR_INVALID_ARGUMENT, qtsa_attention(backend, q, k, v, 3, 4, 2, 2, 2, 0, 0, 0, v + 1, 0),
-          "out", "overlaps v");
+    WRONG(QTSA_ERR_INVALID_ARGUMENT, qtsa_attention(backend, q, k, v, 3, 4, 2, 2, 2, 0, 0, 0, v + 1, 0), "out",
+          "overlaps v");
     WRONG(QTSA_ERR_INVALID_ARGUMENT, qtsa_attention(backend, q, k, v, 3, 4, 2, 2, 2, 0, 0, 0, out, 16), "flags");
 }
 
@@ -339,7 +340,8 @@ static void operators(void) {
           "f32[2, 3]");
     out[0].shape[1] = 3;
     out[0].data = NULL;
-    WRONG(QTSA_ERR_INVALID_ARGUMENT, qtsa_op_run(backend, "relu", in, 1, NULL, 0, out, 1, 0), "output 0", "data is null");
+    WRONG(QTSA_ERR_INVALID_ARGUMENT, qtsa_op_run(backend, "relu", in, 1, NULL, 0, out, 1, 0), "output 0",
+          "data is null");
     out[0].data = data + 1;
     WRONG(QTSA_ERR_INVALID_ARGUMENT, qtsa_op_run(backend, "relu", in, 1, NULL, 0, out, 1, 0), "output 0 (",
           "overlaps input 0");
@@ -348,7 +350,8 @@ static void operators(void) {
     WRONG(QTSA_ERR_INVALID_ARGUMENT, qtsa_op_run(backend, "relu", in, 1, NULL, 0, out, 1, 0), "inputs[0]", "rank is 5");
     in[0].rank = 2;
     in[0].data = NULL;
-    WRONG(QTSA_ERR_INVALID_ARGUMENT, qtsa_op_run(backend, "relu", in, 1, NULL, 0, out, 1, 0), "input 0", "data is null");
+    WRONG(QTSA_ERR_INVALID_ARGUMENT, qtsa_op_run(backend, "relu", in, 1, NULL, 0, out, 1, 0), "input 0",
+          "data is null");
     in[0].data = data;
     in[0].dtype = QTSA_DTYPE_Q8_0;
     in[0].shape[1] = 32;

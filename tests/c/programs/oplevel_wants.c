@@ -109,9 +109,8 @@ int main(void) {
     in.data = (void *)(uintptr_t)x;
     out = in;
     out.data = y;
-    OK(qtsa_op_run(backend, "erf", &in, 1, NULL, 0, &out, 1, QTSA_ON_CPU_IF_DECLINED) == QTSA_ERR_NOT_FOUND
-           ? qtsa_op_run(backend, "softplus", &in, 1, NULL, 0, &out, 1, QTSA_ON_CPU_IF_DECLINED)
-           : QTSA_OK);
+    OK(qtsa_op_run(backend, "softplus", &in, 1, NULL, 0, &out, 1, QTSA_ON_CPU_IF_DECLINED));
+    CHECK(fabs(y[0] - log1p(exp(1))) < 1e-3 && fabs(y[1] - log1p(exp(10))) < 1e-3);
 
     OK(qtsa_backend_stats_copy(backend, QTSA_FORMAT_JSON, text, sizeof text, &n));
     CHECK(strstr(text, "\"op\": \"matmul\"") != NULL && strstr(text, "\"calls\": ") != NULL);
