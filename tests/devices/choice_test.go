@@ -166,7 +166,7 @@ func TestSoftwareVulkan(t *testing.T) {
 	if _, err := os.Stat(filepath.Join(probetest.Plugins(t), ggml.PluginFile("vulkan"))); err != nil {
 		t.Skip("no Vulkan plugin in dist")
 	}
-	ownCache(t)
+	probetest.OwnCache(t)
 	ask := func(settings ...string) string { return run(t, 5*time.Minute, nil, choose, settings...) }
 
 	start := time.Now()
@@ -190,20 +190,10 @@ func TestSoftwareVulkan(t *testing.T) {
 	require.Contains(t, ask("GGML_VK_VISIBLE_DEVICES=99", "QTSACCEL_BACKEND=vulkan"), "GGML_VK_VISIBLE_DEVICES is \"99\"")
 }
 
-// ownCache has nothing remembered by the probe; Mesa's cache stays: it spares a
-// minute's compiling.
-func ownCache(t *testing.T) {
-	t.Helper()
-	t.Setenv("XDG_CACHE_HOME", t.TempDir())
-	if home, err := os.UserHomeDir(); err == nil {
-		t.Setenv("MESA_SHADER_CACHE_DIR", filepath.Join(home, ".cache"))
-	}
-}
-
 // A device that is lost, and memory that is full, on Mesa's software device.
 func TestVulkanFails(t *testing.T) {
 	choose := compile(t, "choose")
-	ownCache(t)
+	probetest.OwnCache(t)
 	if said := run(t, 5*time.Minute, nil, choose, "QTSACCEL_BACKEND=vulkan"); !strings.HasPrefix(said, "OK\n") {
 		t.Skipf("no Vulkan device here: %s", said)
 	}

@@ -55,8 +55,18 @@ func NewStage(t *testing.T) *Stage {
 	t.Setenv("LD_LIBRARY_PATH", filepath.Join(s.Dir, "driver"))
 	t.Setenv("FAKE_CUDA", "1")
 	t.Setenv("FAKE_PLUGIN", "")
-	t.Setenv("XDG_CACHE_HOME", t.TempDir())
+	OwnCache(t)
 	return s
+}
+
+// OwnCache has nothing remembered by the probe. Mesa's cache stays: it spares much
+// of a minute's compiling.
+func OwnCache(t *testing.T) {
+	t.Helper()
+	t.Setenv("XDG_CACHE_HOME", t.TempDir())
+	if home, err := os.UserHomeDir(); err == nil {
+		t.Setenv("MESA_SHADER_CACHE_DIR", filepath.Join(home, ".cache"))
+	}
 }
 
 func build(t *testing.T) {
