@@ -5,11 +5,15 @@ package main
 import "C"
 
 import (
+	"fmt"
+	"os"
 	"unsafe"
 
+	"qtsaccel/backends/ggml"
 	"qtsaccel/backends/providers"
 	"qtsaccel/core/choice"
 	"qtsaccel/core/session"
+	"qtsaccel/core/status"
 )
 
 // build is what this build has, available are its backends by name.
@@ -63,7 +67,17 @@ func readRequest(options *C.const_backend_options) (choice.Request, error) {
 			return choice.Request{}, err
 		}
 	}
-	return r, checkReserved(o.reserved)
+	if o.debug != 0 || isSet("QTSACCEL_DEBUG_BACKEND") || isSet("QWEN3_TTS_DEBUG_BACKEND") {
+		r.Debug = debugLine
+	}
+	return r, nil
+}
+
+// debugLine reaches the host's callback or, where it has set none, stderr.
+func debugLine(line string) {
+	if !ggml.Log(C.QTSA_LOG_DEBUG, line) {
+		fmt.Fprintln(os.Stderr, "qtsaccel:", line)
+	}
 }
 
 // getenv asks C, since a host may set variables after the library was loaded,
@@ -74,8 +88,22 @@ func getenv(name string) string {
 	return C.GoString(C.getenv(c))
 }
 
+// isSet says whether a variable is there, be it empty.
+func isSet(name string) bool {
+	c := C.CString(name)
+	defer C.free(unsafe.Pointer(c))
+	return C.getenv(c) != nil
+}
+
 //export go_qtsa_backend_free
-func go_qtsa_backend_free(backend C.uintptr_t) C.qtsa_status { return free(backends, backend) }
+func go_qtsa_backend_free(backend C.uintptr_t) C.qtsa_status {
+	if backend != 0 && backend == C.uintptr_t(activeHandle.Load()) {
+		return guard(func() error {
+			return status.Errorf(status.InvalidArgument, "the handle of qtsa_backend_get_active is not to be freed")
+		})
+	}
+	return free(backends, backend)
+}
 
 //export go_qtsa_backend_report_copy
 func go_qtsa_backend_report_copy(backend C.uintptr_t, format C.int32_t, buffer *C.char, capacity C.size_t, outSize *C.size_t) C.qtsa_status {

@@ -89,6 +89,30 @@ qtsa_status qtsa_backend_name_copy(qtsa_backend backend, char *buffer, size_t ca
     return go_qtsa_backend_name_copy((uintptr_t)backend, buffer, capacity, out_size);
 }
 
+extern qtsa_status go_qtsa_backend_install(uintptr_t backend);
+
+qtsa_status qtsa_backend_install(qtsa_backend backend) {
+    if (capi_forked)
+        return QTSA_ERR_FORKED;
+    return go_qtsa_backend_install((uintptr_t)backend);
+}
+
+extern qtsa_status go_qtsa_backend_get_active(uintptr_t *out_backend);
+
+qtsa_status qtsa_backend_get_active(qtsa_backend *out_backend) {
+    if (out_backend)
+        memset(out_backend, 0, sizeof *out_backend);
+    if (capi_forked)
+        return QTSA_ERR_FORKED;
+    if (!out_backend)
+        return capi_refuse_null("out_backend");
+    uintptr_t made_backend = 0;
+    qtsa_status status = go_qtsa_backend_get_active(&made_backend);
+    if (status == QTSA_OK)
+        *out_backend = (qtsa_backend)made_backend;
+    return status;
+}
+
 extern qtsa_status go_qtsa_device_count(const qtsa_backend_options *options, size_t *out_count);
 
 qtsa_status qtsa_device_count(const qtsa_backend_options *options, size_t *out_count) {

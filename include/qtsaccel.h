@@ -258,7 +258,10 @@ typedef struct qtsa_backend_options {
     /* CPU threads, those of a run that sets none: 1 or more; 0: what the process's
      * CPU affinity and cgroup quota allow. */
     int32_t threads;
-    int32_t reserved; /* 0 */
+    /* Not 0: tell through the log, or on stderr where no callback is set, how the
+     * backend is chosen, where each graph's nodes run, and how long the parts of each
+     * run take. The variable QTSACCEL_DEBUG_BACKEND does so by being there. */
+    int32_t debug;
     /*
      * What "auto" tries, one after the other, with commas between: "cuda, cpu"; null:
      * the variable QTSACCEL_BACKEND_FALLBACK, and without it cuda, vulkan, cpu (on
@@ -323,6 +326,21 @@ QTSA_API qtsa_status qtsa_backend_report_copy(qtsa_backend backend, int32_t form
  * name: "cpu (AMD EPYC)". A _copy function. Since 0.1.
  */
 QTSA_API qtsa_status qtsa_backend_name_copy(qtsa_backend backend, char *buffer, size_t capacity, size_t *out_size);
+
+/*
+ * Settles which backend the parts of a process use that do not know each other; null:
+ * none. It is decided once: the same again is fine, another is ALREADY_EXISTS. The
+ * library keeps the backend alive from then on. A null handle never stands for it in
+ * other calls. Since 0.1.
+ */
+QTSA_API qtsa_status qtsa_backend_install(qtsa_backend backend);
+
+/*
+ * The backend that was settled on: a handle of the library's own, which is not to be
+ * freed (INVALID_ARGUMENT) and stays valid. NOT_FOUND: nothing is settled; null and
+ * QTSA_OK: it is settled that there is none. Since 0.1.
+ */
+QTSA_API qtsa_status qtsa_backend_get_active(qtsa_backend *out_backend);
 
 /* ----------------------------------------------------------------- Devices -- */
 

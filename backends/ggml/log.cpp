@@ -38,9 +38,11 @@ void shim_log_set_sink(shim_log_sink sink, uintptr_t user) {
     current_user = reinterpret_cast<void *>(user);
 }
 
-void shim_log_emit(int32_t level, const char *text) {
+bool shim_log_emit(int32_t level, const char *text) {
     std::shared_lock<std::shared_mutex> lock(sink_mutex);
-    if (current_sink != nullptr) current_sink(level, text, current_user);
+    if (current_sink == nullptr) return false;
+    current_sink(level, text, current_user);
+    return true;
 }
 
 void shim::log_ggml(int level, const char *text) {

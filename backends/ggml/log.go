@@ -17,9 +17,10 @@ func SetLogSink(sink unsafe.Pointer, user uintptr) {
 	C.shim_log_set_sink(C.shim_log_sink(sink), C.uintptr_t(user))
 }
 
-// Log sends a line of our own the way that ggml's go.
-func Log(level int32, text string) {
+// Log sends a line of our own the way that ggml's go, and says whether that leads
+// anywhere.
+func Log(level int32, text string) bool {
 	c := C.CString(text)
 	defer C.free(unsafe.Pointer(c))
-	C.shim_log_emit(C.int32_t(level), c)
+	return bool(C.shim_log_emit(C.int32_t(level), c))
 }

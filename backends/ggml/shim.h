@@ -54,7 +54,7 @@ const char *shim_failure_text(void);
 /* Receives log lines: 1 debug to 4 error. Null: they go nowhere. */
 typedef void (*shim_log_sink)(int32_t level, const char *text, void *user);
 void shim_log_set_sink(shim_log_sink sink, uintptr_t user);
-void shim_log_emit(int32_t level, const char *text);
+bool shim_log_emit(int32_t level, const char *text);
 
 /* The folder that this code was loaded from, as given to the loader and with
  * links resolved; "" if that could not be found. */

@@ -19,7 +19,11 @@ type Request struct {
 	Device    string // of a GPU: index, PCI id or UUID
 	PluginDir string // "": beside the library
 	Threads   int    // 0: what affinity and cgroup allow
-	Probe     string // "require", "auto" or "off": whether GPUs are proven first
+
+	// Debug receives a line for each step of the choice and of what the backend
+	// does afterwards, from any goroutine; nil: nobody wants to know.
+	Debug func(line string)
+	Probe string // "require", "auto" or "off": whether GPUs are proven first
 }
 
 // The modes of the probe.

@@ -17,16 +17,18 @@ type Backend struct {
 	impl   backend.Backend
 	report *choice.Report
 	calls  *oplevel.Calls
+	debug  func(line string) // nil: nobody wants to know
 	refs   atomic.Int64
 }
 
 // OpenBackend makes a backend as [choice.Choose] does, with one reference.
 func OpenBackend(r choice.Request, getenv func(string) string, providers map[string]choice.Provider) (*Backend, error) {
 	impl, report, err := choice.Choose(r, getenv, providers)
+	debugChoice(r.Debug, report, err)
 	if err != nil {
 		return nil, err
 	}
-	b := &Backend{impl: impl, report: report}
+	b := &Backend{impl: impl, report: report, debug: r.Debug}
 	b.calls = oplevel.New(impl, oplevel.Around{Owner: b, Beside: beside(impl.Info().Name, r, getenv, providers), Getenv: getenv})
 	b.refs.Store(1)
 	return b, nil

@@ -23,6 +23,7 @@ type Plan struct {
 	spare     *graph.Program
 	stats     CacheStats
 	options   backend.RunOptions // of the run in progress; here so that a run allocates nothing
+	timing    backend.Timing     // of a run whose host did not ask for it
 }
 
 // Options are the options of a plan; zero values are the defaults.
@@ -145,7 +146,13 @@ func (p *Plan) Run(in, out []backend.Buffer, o RunOptions) error {
 	}
 	atomic.StoreInt32(s.cancel, 0)
 	p.options = backend.RunOptions{Threads: o.Threads, Timing: o.Timing, Cancel: s.cancel}
+	if s.backend.debug != nil && o.Timing == nil {
+		p.options.Timing = &p.timing
+	}
 	err = i.exec.Run(in, out, &p.options)
+	if s.backend.debug != nil && err == nil {
+		p.debugRun(p.options.Timing)
+	}
 	p.options.Timing = nil
 	if err != nil {
 		return status.Wrapf(err, "graph %q", p.graph.Label())
@@ -222,6 +229,7 @@ func (p *Plan) build(dims []int64) (*instance, error) {
 		}
 	}
 	p.instances = append([]*instance{i}, p.instances...)
+	p.debugBuild(i)
 	return i, nil
 }
 

@@ -169,6 +169,26 @@ func TestLog(t *testing.T) {
 	onEachBackend(t, func(t *testing.T, backend string) { run(t, "", backend, program) })
 }
 
+func TestDefaultBackendIsDecidedOnce(t *testing.T) {
+	program := compile(t, "active", &product)
+	onEachBackend(t, func(t *testing.T, backend string) {
+		run(t, "", backend, program)
+		run(t, "", backend, program, "none")
+	})
+}
+
+func TestDebugTells(t *testing.T) {
+	program := compile(t, "debug", &product)
+	onEachBackend(t, func(t *testing.T, backend string) {
+		require.Equal(t, "ok\n", run(t, "", backend, program), "all lines go to the callback")
+		run(t, "", backend, program, "variable")
+		out := run(t, "", backend, program, "stderr")
+		for _, words := range []string{"qtsaccel: requested: " + backend, "taken", "2 nodes, 2 on " + backend, "compute"} {
+			require.Contains(t, out, words)
+		}
+	})
+}
+
 func TestPanicBecomesAStatus(t *testing.T) {
 	program := compile(t, "panic", &hooked)
 	onEachBackend(t, func(t *testing.T, backend string) { run(t, "", backend, program) })

@@ -56,7 +56,15 @@ static void operator_level_calls(void) {
     FORKED(qtsa_backend_stats_reset(m.backend));
 }
 
+static void default_backend(void) {
+    qtsa_backend active = m.backend;
+    FORKED(qtsa_backend_install(m.backend));
+    FORKED(qtsa_backend_get_active(&active));
+    CHECK(active == NULL);
+}
+
 static void every_function(void) {
+    default_backend();
     const int64_t shape[] = {2, 4};
     char text[64];
     float y[2][3];
