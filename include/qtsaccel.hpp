@@ -580,8 +580,10 @@ class plan : public detail::handle<qtsa_plan, qtsa_plan_free> {
   public:
     using handle::handle;
 
-    /* max_instances: how many sets of values of the dynamic dimensions stay built (0: 32). */
-    static result<plan> create(const session &on, const graph &of, std::int32_t max_instances = 0) {
+    /* max_instances: how many sets of values of the dynamic dimensions stay built (0: 32).
+     * strict: refuses operators that the device would leave to the CPU beside it. */
+    static result<plan> create(const session &on, const graph &of, std::int32_t max_instances = 0,
+                               bool strict = false) {
 #ifdef QTSACCEL_NO_EXCEPTIONS
         if (failure f = of.failed()) {
             return f;
@@ -590,6 +592,7 @@ class plan : public detail::handle<qtsa_plan, qtsa_plan_free> {
         qtsa_plan_options options{};
         options.struct_size = sizeof options;
         options.max_instances = max_instances;
+        options.strict = strict ? 1 : 0;
         qtsa_plan h = nullptr;
         const qtsa_status status = qtsa_plan_create(on.get(), of.get(), &options, &h);
         return detail::made<plan>(status, h);

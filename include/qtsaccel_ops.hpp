@@ -27,7 +27,7 @@ static_assert(sizeof(void *) != 8 || offsetof(qtsa_backend_options, struct_size)
 static_assert(sizeof(void *) != 8 || offsetof(qtsa_backend_options, backend) == 8, "layout of qtsa_backend_options");
 static_assert(sizeof(void *) != 8 || offsetof(qtsa_backend_options, plugin_dir) == 16, "layout of qtsa_backend_options");
 static_assert(sizeof(void *) != 8 || offsetof(qtsa_backend_options, threads) == 24, "layout of qtsa_backend_options");
-static_assert(sizeof(void *) != 8 || offsetof(qtsa_backend_options, reserved) == 28, "layout of qtsa_backend_options");
+static_assert(sizeof(void *) != 8 || offsetof(qtsa_backend_options, debug) == 28, "layout of qtsa_backend_options");
 static_assert(sizeof(void *) != 8 || offsetof(qtsa_backend_options, fallback) == 32, "layout of qtsa_backend_options");
 static_assert(sizeof(void *) != 8 || offsetof(qtsa_backend_options, device) == 40, "layout of qtsa_backend_options");
 static_assert(sizeof(void *) != 8 || offsetof(qtsa_backend_options, probe) == 48, "layout of qtsa_backend_options");

@@ -174,7 +174,7 @@ def test_multiprocessing(tmp_path, method, want):
 def small(session):
     g = qa.Graph("small")
     g.output("y", g.input("x", np.float32, (4,)) + 1)
-    return session.plan(g)
+    return session.plan(g, max_instances=4, strict=True)
 
 
 def test_closed_objects(backend):

@@ -140,7 +140,7 @@ class BackendOptions(Structure):
         ("backend", c_char_p),
         ("plugin_dir", c_char_p),
         ("threads", c_int32),
-        ("reserved", c_int32),
+        ("debug", c_int32),
         ("fallback", c_char_p),
         ("device", c_char_p),
         ("probe", c_char_p),
@@ -358,6 +358,8 @@ class Api:
         self.backend_free = function("qtsa_backend_free", c_int32, c_void_p)
         self.backend_report_copy = function("qtsa_backend_report_copy", c_int32, c_void_p, c_int32, c_char_p, c_size_t, POINTER(c_size_t))
         self.backend_name_copy = function("qtsa_backend_name_copy", c_int32, c_void_p, c_char_p, c_size_t, POINTER(c_size_t))
+        self.backend_install = function("qtsa_backend_install", c_int32, c_void_p)
+        self.backend_get_active = function("qtsa_backend_get_active", c_int32, POINTER(c_void_p))
         self.device_count = function("qtsa_device_count", c_int32, POINTER(BackendOptions), POINTER(c_size_t))
         self.device_info = function("qtsa_device_info", c_int32, c_size_t, POINTER(Device))
         self.device_report_copy = function("qtsa_device_report_copy", c_int32, c_int32, c_char_p, c_size_t, POINTER(c_size_t))

@@ -41,9 +41,12 @@ class Session(Handle):
         self._make(api.session_create, backend._value)
         _sessions.add(self)
 
-    def plan(self, graph: Graph, *, max_instances: int = 0) -> Plan:
-        """Makes the graph, as it is now, ready to run on the session."""
-        return Plan(self, graph, max_instances=max_instances)
+    def plan(self, graph: Graph, *, max_instances: int = 0, strict: bool = False) -> Plan:
+        """Makes the graph, as it is now, ready to run on the session.
+
+        strict refuses operators that the device would leave to the CPU beside it.
+        """
+        return Plan(self, graph, max_instances=max_instances, strict=strict)
 
     def reset(self) -> None:
         """Sets all state to zero."""
@@ -115,10 +118,11 @@ class Plan(Handle):
 
     _release = api.plan_free
 
-    def __init__(self, session: Session, graph: Graph, *, max_instances: int = 0) -> None:
+    def __init__(self, session: Session, graph: Graph, *, max_instances: int = 0, strict: bool = False) -> None:
         options = _bindings.PlanOptions()
         options.struct_size = ctypes.sizeof(options)
         options.max_instances = max_instances
+        options.strict = int(strict)
         self._make(api.plan_create, session._value, graph._value, ctypes.byref(options))
         self._label = graph.label
         self._dims = list(graph.dims.values())

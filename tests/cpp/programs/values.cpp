@@ -84,7 +84,7 @@ static void state_and_dimensions(const backend &on) {
     g.output("now", now);
 
     auto stream = session::create(on);
-    auto p = plan::create(stream, g, 4);
+    auto p = plan::create(stream, g, 4, true);
     const std::int64_t one = 1, three = 3;
     p.prepare({three});
     std::vector<float> sum(2);

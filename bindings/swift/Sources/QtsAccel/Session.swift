@@ -46,9 +46,16 @@ public final class Plan: @unchecked Sendable {
     let handle: OpaquePointer
     private let session: Session
 
-    public init(_ session: Session, _ graph: Graph) throws {
+    /// - Parameters:
+    ///   - maxInstances: how many sets of values of the dynamic dimensions stay built (0: 32).
+    ///   - strict: refuses operators that the device would leave to the CPU beside it.
+    public init(_ session: Session, _ graph: Graph, maxInstances: Int = 0, strict: Bool = false) throws {
         self.session = session
-        handle = try made { qtsa_plan_create(session.handle, graph.handle, nil, $0) }
+        var options = qtsa_plan_options()
+        options.struct_size = MemoryLayout<qtsa_plan_options>.size
+        options.max_instances = Int32(maxInstances)
+        options.strict = strict ? 1 : 0
+        handle = try made { qtsa_plan_create(session.handle, graph.handle, &options, $0) }
     }
 
     deinit { qtsa_plan_free(handle) }

@@ -59,7 +59,7 @@ final class QtsAccelTests: XCTestCase {
         let x = try graph.input("x", .f32, [n, 2])
         let total = try graph.state("total", .f32, [2])
         try graph.output("now", Ops.stateWrite(total, total + Ops.reduceSum(x, axis: 0, keepdims: 0)))
-        let plan = try Plan(session, graph)
+        let plan = try Plan(session, graph, maxInstances: 4, strict: true)
         try plan.prepare(dims: [3])
         XCTAssertEqual(try plan.run([1, 2] as [Float], count: 2, dims: [1]) as [Float], [1, 2])
         XCTAssertEqual(try plan.run([1, 2, 3, 4, 5, 6] as [Float], count: 2, dims: [3]) as [Float], [10, 14])
