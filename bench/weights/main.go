@@ -13,8 +13,7 @@ import (
 	"time"
 )
 
-// result is what is written. The first four are what the project is held to, null
-// where they could not be measured.
+// result is what is written. The first four are what the project is held to.
 type result struct {
 	MapMS          *float64 `json:"map_ms"`                // from a warm 1 GiB f16 GGUF file to a CPU plan, mapped
 	CopyOverMemcpy *float64 `json:"copy_rate_over_memcpy"` // into new memory in huge pages, on as many threads
@@ -32,11 +31,10 @@ type result struct {
 	// over that at one.
 	Align32Over64 map[string]float64 `json:"aligned_32_over_64"`
 
-	Threads int      `json:"threads"`
-	Rounds  int      `json:"rounds"`
-	Skipped []string `json:"skipped,omitempty"`
-	Machine string   `json:"machine"`
-	At      string   `json:"at"`
+	Threads int    `json:"threads"`
+	Rounds  int    `json:"rounds"`
+	Machine string `json:"machine"`
+	At      string `json:"at"`
 }
 
 const (
