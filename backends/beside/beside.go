@@ -11,6 +11,7 @@ package beside
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"unsafe"
 
 	"qtsaccel/core/backend"
@@ -40,7 +41,7 @@ func New(first, second backend.Backend) *Backend {
 // Info is the primary's, with a note on the companion.
 func (b *Backend) Info() backend.Info {
 	info, other := b.of[primary].Info(), b.of[companion].Info()
-	info.Notes = append(info.Notes[:len(info.Notes):len(info.Notes)],
+	info.Notes = append(slices.Clip(info.Notes),
 		fmt.Sprintf("beside it, for what it does not compute: %s (%s)", other.Name, other.Description))
 	return info
 }
@@ -99,10 +100,8 @@ func (s *stream) WriteState(name string, offset int64, src unsafe.Pointer, n int
 
 func (s *stream) Build(p *graph.Program) (backend.Executable, error) {
 	where := s.backend.assign(p)
-	for _, d := range where {
-		if d == companion {
-			return s.build(p, where)
-		}
+	if slices.Contains(where, companion) {
+		return s.build(p, where)
 	}
 	return s.on[primary].Build(p)
 }

@@ -1,6 +1,7 @@
 package beside
 
 import (
+	"slices"
 	"testing"
 	"unsafe"
 
@@ -67,14 +68,7 @@ func (x namedExecutable) Placement() backend.Placement {
 }
 
 func without(names ...string) func(*ops.Call) bool {
-	return func(c *ops.Call) bool {
-		for _, n := range names {
-			if c.Op.Name == n {
-				return true
-			}
-		}
-		return false
-	}
+	return func(c *ops.Call) bool { return slices.Contains(names, c.Op.Name) }
 }
 
 func pair(lacks func(*ops.Call) bool) *Backend {

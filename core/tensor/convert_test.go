@@ -26,7 +26,7 @@ func (f format) infinity() uint16 { return 0x7fff >> f.mantissaBits << f.mantiss
 func (f format) value(h uint16) float64 {
 	exponent := int(h&0x7fff) >> f.mantissaBits
 	mantissa := int(h) & (1<<f.mantissaBits - 1)
-	v := 0.0
+	var v float64
 	switch {
 	case h&0x7fff > f.infinity():
 		return math.NaN()
@@ -70,7 +70,7 @@ func TestEveryPatternWidensToItsValue(t *testing.T) {
 // them, since rounding never falls as its argument rises.
 func TestNarrowingRoundsToNearestEven(t *testing.T) {
 	for _, f := range formats {
-		for h := uint16(0); h < f.infinity(); h++ {
+		for h := range f.infinity() {
 			low := f.value(h)
 			// Beyond the largest finite value the next one would be 2^(emax+1).
 			high := f.value(h + 1)
