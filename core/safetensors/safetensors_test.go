@@ -171,8 +171,10 @@ func TestWrongFiles(t *testing.T) {
 
 // Every word that JSON takes for a number passes, and no other.
 func TestNumbers(t *testing.T) {
-	for _, word := range []string{"", "-", "0", "-0", "00", "01", "1", "12", "1.", ".5", "1.5", "-1.25", "1e", "1e5", "1E+5", "1e-", "1.e5",
-		"1.5e-07", "+1", "1x", "e5", "0.0.0", "Infinity", "NaN", "0x10", "--1"} {
+	for _, word := range []string{
+		"", "-", "0", "-0", "00", "01", "1", "12", "1.", ".5", "1.5", "-1.25", "1e", "1e5", "1E+5", "1e-", "1.e5",
+		"1.5e-07", "+1", "1x", "e5", "0.0.0", "Infinity", "NaN", "0x10", "--1",
+	} {
 		require.Equal(t, json.Valid([]byte(word)), number(word), word)
 	}
 }
