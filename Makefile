@@ -259,6 +259,10 @@ bench: lib ## Measure against raw ggml and ONNX Runtime; writes dist/bench/
 	@$(PROVISION) onnxruntime esrgan
 	@$(MAKE) -C bench
 
+.PHONY: bench-ops
+bench-ops: lib ## Measure single operators against raw ggml and oneDNN (libdnnl-dev); writes dist/bench/ops.json
+	@$(MAKE) -C bench ops
+
 .PHONY: bench-python
 bench-python: lib $(VENV_STAMP) ## Measure what Python costs over the C API; writes dist/bench/python.json
 	@mkdir -p $(DIST)/bench && $(CC) -O2 -Wall -Werror -shared -fPIC -Iinclude -o $(DIST)/bench/loop.so bench/python/loop.c

@@ -1,5 +1,6 @@
 // Command spine runs the spine's benchmarks, which bench/Makefile builds, prints a
-// table and writes dist/bench/spine.json. It is run from the repository's root.
+// table and writes dist/bench/spine.json; with the argument ops, those of single
+// operators, and dist/bench/ops.json. It is run from the repository's root.
 //
 // Every figure is a median over rounds in which the contestants take turns in one
 // process, and every ratio the median of the ratios within a round: what else the
@@ -22,7 +23,11 @@ const (
 )
 
 func main() {
-	if err := run(os.Stdout); err != nil {
+	do := run
+	if len(os.Args) == 2 && os.Args[1] == "ops" {
+		do = runOps
+	}
+	if err := do(os.Stdout); err != nil {
 		fmt.Fprintln(os.Stderr, "spine:", err)
 		os.Exit(1)
 	}
