@@ -1,6 +1,7 @@
 package c
 
 import (
+	"encoding/json"
 	"os"
 	"path/filepath"
 	"testing"
@@ -10,9 +11,35 @@ import (
 
 func TestWeights(t *testing.T) {
 	program := compile(t, "weights", &product)
+	more := malformed(t)
 	onEachBackend(t, func(t *testing.T, backend string) {
 		folder := filepath.Join(t.TempDir(), "mit Leerzeichen, größer")
 		require.NoError(t, os.Mkdir(folder, 0o755))
-		run(t, "", backend, program, folder)
+		run(t, "", backend, program, append([]string{folder}, more...)...)
 	})
+}
+
+// malformed gives the safetensors project's own files, each behind the status that
+// it must have.
+func malformed(t *testing.T) (args []string) {
+	t.Helper()
+	data := os.Getenv("QTSACCEL_SHARED_DATA")
+	if data == "" {
+		t.Log("QTSACCEL_SHARED_DATA is not set: the safetensors project's files are left out")
+		return nil
+	}
+	folder := filepath.Join(data, "safetensors-malformed")
+	text, err := os.ReadFile(filepath.Join(folder, "expected.json"))
+	require.NoError(t, err)
+	var files []struct{ File, Expect string }
+	require.NoError(t, json.Unmarshal(text, &files))
+	require.NotEmpty(t, files)
+	for _, f := range files {
+		status := "CORRUPT"
+		if f.Expect == "OK" {
+			status = "OK"
+		}
+		args = append(args, status, filepath.Join(folder, f.File))
+	}
+	return args
 }

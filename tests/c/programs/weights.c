@@ -3,7 +3,8 @@
  * levels and scales lie apart, files mapped, copied, converted, renamed and saved; and
  * files as attackers write them.
  *
- * usage: weights FOLDER   FOLDER may be written to, and has a name of any characters
+ * usage: weights FOLDER [STATUS FILE]...   FOLDER may be written to, and has a name of
+ * any characters; each FILE must give its STATUS, by name
  */
 #define _POSIX_C_SOURCE 200809L
 
@@ -496,10 +497,25 @@ static void hostile(void) {
     CHECK(after.ru_maxrss - before.ru_maxrss < 100 * 1024);
 }
 
+static void given(const char *status, const char *path) {
+    double start = now();
+    qtsa_weights w;
+    const qtsa_status s = qtsa_weights_open(path, NULL, &w);
+    if (strcmp(qtsa_status_name(s), status) != 0 || now() - start > 1) {
+        fprintf(stderr, "%s gave %s after %.3f s, want %s: %s\n", path, qtsa_status_name(s), now() - start, status,
+                qtsa_last_error());
+        exit(1);
+    }
+    if (s == QTSA_OK)
+        OK(qtsa_weights_free(w));
+    else
+        CHECK(w == NULL && strstr(qtsa_last_error(), path) != NULL && strstr(qtsa_last_error(), "at byte ") != NULL);
+}
+
 int main(int argc, char **argv) {
     qtsa_backend_options o;
     int i, k;
-    CHECK(argc == 2);
+    CHECK(argc >= 2 && argc % 2 == 0);
     folder = argv[1];
     for (i = 0; i < ROWS; i++)
         for (k = 0; k < N_IN; k++) x[i][k] = sinf((float)(i * 100 + k));
@@ -514,6 +530,7 @@ int main(int argc, char **argv) {
     files();
     cut_short();
     hostile();
+    for (i = 2; i < argc; i += 2) given(argv[i], argv[i + 1]);
     OK(qtsa_session_free(session));
     OK(qtsa_backend_free(backend));
     return 0;
