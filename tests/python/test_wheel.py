@@ -76,20 +76,18 @@ def test_lost_plugins(environment, tmp_path):
 
 
 def test_tag_is_true(wheel):
-    """auditwheel's own reading of the files: no older glibc is promised than they need.
+    """It is the one that auditwheel finds the symbols in the files to allow.
 
-    It says "linux" where a file needs a library outside its list; that is libvulkan, in
-    the Vulkan plugin alone, which a machine without it does not load.
+    (As a whole auditwheel calls the wheel "linux": the Vulkan plugin needs libvulkan,
+    which is not in its list. Where that is missing the plugin is not loaded.)
     """
     said = subprocess.run([sys.executable, "-m", "auditwheel", "show", str(wheel)], capture_output=True, text=True)
     assert said.returncode == 0, said.stderr
     tag = wheel.stem.split("-")[-1]
-    assert tag.startswith("manylinux_2_")
+    assert f'This constrains the platform tag to "{tag}".' in " ".join(said.stdout.split())
     with zipfile.ZipFile(wheel) as z:
         text = z.read(next(n for n in z.namelist() if n.endswith("/WHEEL"))).decode()
     assert f"Tag: py3-none-{tag}" in text and "Root-Is-Purelib: false" in text
-    needed = [line for line in said.stdout.splitlines() if "libvulkan" in line or "manylinux" in line]
-    assert needed, said.stdout
 
 
 def test_licences_are_there(wheel):
