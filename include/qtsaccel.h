@@ -1091,8 +1091,9 @@ QTSA_API qtsa_status qtsa_backend_calibrate(qtsa_backend backend, int32_t how);
 /*
  * What the operator-level calls on a backend did since it was made or the last reset:
  * for each operator the calls, those declined, total and median time, bytes up and
- * down, GFLOP/s; programs built and dropped; the thresholds, if any were needed. A
- * _copy function. Since 0.1.
+ * down, GFLOP/s; programs built and dropped; the thresholds, if any were needed; and
+ * the same of the CPU beside it, if it computed what was declined. A _copy function.
+ * Since 0.1.
  */
 QTSA_API qtsa_status qtsa_backend_stats_copy(qtsa_backend backend, int32_t format, char *buffer, size_t capacity,
                                              size_t *out_size);

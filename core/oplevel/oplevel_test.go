@@ -233,6 +233,12 @@ func TestDeclining(t *testing.T) {
 	require.EqualValues(t, 2, report.Operators[1].Calls)
 	require.EqualValues(t, 2, report.Operators[1].Declined)
 	require.EqualValues(t, 4*4*(9+10), report.Operators[1].BytesUp)
+	require.Equal(t, "cpu", report.Beside.Backend)
+	require.EqualValues(t, 1, report.Beside.Operators[0].Calls)
+	require.EqualValues(t, 1, report.Beside.Operators[1].Calls)
+	require.Contains(t, report.Text(), "beside it, what was declined: calls on cpu")
+	c.ResetStats()
+	require.Empty(t, c.Stats().Beside.Operators)
 
 	m.Release()
 	require.EqualValues(t, 1, cpu.execs.Load(), "beside the device, too, what was built with it goes")

@@ -127,6 +127,9 @@ type Report struct {
 	// Thresholds and where they come from; absent while nobody has needed them.
 	Thresholds       map[string]Threshold `json:"thresholds,omitempty"`
 	ThresholdsSource string               `json:"thresholds_source,omitempty"`
+	// Beside is what was declined and computed beside the backend; absent where
+	// nothing was yet.
+	Beside *Report `json:"beside,omitempty"`
 }
 
 // Stats tells what the calls did since the start or the last [Calls.ResetStats].
@@ -134,6 +137,10 @@ func (c *Calls) Stats() Report {
 	r := Report{Backend: c.info.Name, Operators: []OpReport{}, Builds: c.stats.builds.Load(), Evictions: c.stats.evictions.Load()}
 	if t := c.wants.table.Load(); t != nil {
 		r.Thresholds, r.ThresholdsSource = t.byClass(), t.source
+	}
+	if cpu := c.openedStandIn(); cpu != nil {
+		beside := cpu.Stats()
+		r.Beside = &beside
 	}
 	c.stats.mu.Lock()
 	defer c.stats.mu.Unlock()
@@ -154,11 +161,21 @@ func (c *Calls) Stats() Report {
 
 // ResetStats begins to count anew.
 func (c *Calls) ResetStats() {
+	if cpu := c.openedStandIn(); cpu != nil {
+		cpu.ResetStats()
+	}
 	c.stats.builds.Store(0)
 	c.stats.evictions.Store(0)
 	c.stats.mu.Lock()
 	defer c.stats.mu.Unlock()
 	c.stats.ops, c.stats.since = nil, time.Now()
+}
+
+// openedStandIn gives the calls beside the backend where there are any yet.
+func (c *Calls) openedStandIn() *Calls {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.cpu
 }
 
 // JSON tells the report to a program.
@@ -185,6 +202,9 @@ func (r *Report) Text() string {
 			t := r.Thresholds[class]
 			fmt.Fprintf(&b, "  %-10s from %.3g operations + %.3g for each byte moved\n", class, t.MinFlops, t.FlopsPerByte)
 		}
+	}
+	if r.Beside != nil {
+		b.WriteString("beside it, what was declined: " + r.Beside.Text())
 	}
 	return b.String()
 }

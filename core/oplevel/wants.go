@@ -159,8 +159,8 @@ func (c *Calls) Threshold(op string) (Threshold, error) {
 	return c.thresholds().of[classOf(op)], nil
 }
 
-// SetThreshold sets the threshold of an operator's class. Once all are set, nothing
-// is calibrated.
+// SetThreshold sets the threshold of an operator's class; the others stay what they
+// are, or are found first.
 func (c *Calls) SetThreshold(op string, t Threshold) error {
 	if err := checkOp(op); err != nil {
 		return err
