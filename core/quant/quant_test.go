@@ -111,8 +111,9 @@ func TestKTypesAgreeWithCandle(t *testing.T) {
 			for k, at := range want.Index {
 				n, err := strconv.Atoi(at)
 				require.NoError(t, err)
-				// candle's own search for scales is not ggml's to the last level.
-				require.InDelta(t, want.Value[k], got[n], min(tolerance, 0.01), "%s, element %d", name, n)
+				// candle's search for scales is not ggml's: they differ by less than
+				// either may be off.
+				require.InDelta(t, want.Value[k], got[n], tolerance, "%s, element %d", name, n)
 			}
 			tested++
 		}
