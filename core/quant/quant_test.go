@@ -102,9 +102,9 @@ func TestKTypesAgreeWithCandle(t *testing.T) {
 			require.NoError(t, Decode(d, got, stored))
 			tolerance, err := strconv.ParseFloat(want.Tolerances[i], 64)
 			require.NoError(t, err)
-			// candle's search for scales is an older one of ggml's: the newer one is off
-			// by up to 6.24 where candle allows itself 6.
-			tolerance *= 1.1
+			if d == tensor.Q2_K && bound == 128 {
+				tolerance = 7.8 // ggml's own search of today is off by 7.793 there
+			}
 			for v := range got {
 				require.InDelta(t, src[v], got[v], tolerance, "%s of bound %v, element %d", name, bound, v)
 			}
