@@ -40,11 +40,19 @@ func (w *Weights) save(path string, more []gguf.Pair, progress func(done, total 
 	if err != nil {
 		return err
 	}
-	if info, err := os.Stat(path); err == nil && checkRegular(info) != nil {
-		return status.Errorf(status.InvalidArgument, "%w", checkRegular(info))
+	mode := fs.FileMode(0o666)
+	if info, err := os.Stat(path); err == nil {
+		if err := checkRegular(info); err != nil {
+			return status.Errorf(status.InvalidArgument, "%w", err)
+		}
+		// The file is replaced, not a link to it, and stays as open to others.
+		mode = info.Mode().Perm()
+		if path, err = filepath.EvalSymlinks(path); err != nil {
+			return ioError(err)
+		}
 	}
 	temporary := filepath.Join(filepath.Dir(path), "."+filepath.Base(path)+"."+rand.Text()[:8])
-	f, err := os.OpenFile(temporary, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
+	f, err := os.OpenFile(temporary, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
 	if err != nil {
 		return ioError(err)
 	}

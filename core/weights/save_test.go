@@ -178,6 +178,31 @@ func TestWhatCannotBeSaved(t *testing.T) {
 	requireError(t, long.Save(path, nil, nil), status.Unsupported, "64 bytes", "63")
 }
 
+// A file that is replaced keeps its place behind links, and who may read it.
+func TestSavingThroughALink(t *testing.T) {
+	leavesNothing(t)
+	w, err := Open(ggufFile(t, f32(3)))
+	require.NoError(t, err)
+	defer w.Release()
+	folder := t.TempDir()
+	file, link := filepath.Join(folder, "file"), filepath.Join(folder, "link")
+	require.NoError(t, os.WriteFile(file, []byte("before"), 0o600))
+	if err := os.Symlink("file", link); err != nil {
+		t.Skipf("no links here: %v", err)
+	}
+	require.NoError(t, w.Save(link, nil, nil))
+	info, err := os.Lstat(link)
+	require.NoError(t, err)
+	require.NotZero(t, info.Mode()&os.ModeSymlink)
+	info, err = os.Stat(file)
+	require.NoError(t, err)
+	require.Equal(t, os.FileMode(0o600), info.Mode())
+	back, err := Open(file)
+	require.NoError(t, err)
+	requireSameTensors(t, w, back)
+	back.Release()
+}
+
 func TestSavingAMappedFileThatWasCutShort(t *testing.T) {
 	leavesNothing(t)
 	if !mem.CanMapFiles {
