@@ -7,6 +7,7 @@ import ctypes
 import json
 import platform
 import statistics
+import subprocess
 import sys
 import threading
 import time
@@ -52,8 +53,12 @@ def run_cost(backend: qa.Backend, loop: ctypes.CDLL) -> dict[str, float]:
         }
 
 
-def counting_kept(backend: qa.Backend) -> float:
-    """The part of its lone rate that a counting thread keeps beside a long run on one thread."""
+def counting_kept(backend: qa.Backend) -> dict[str, float]:
+    """The part of its lone rate that a counting thread keeps beside a long run on one thread.
+
+    And of its rate beside another process that is as busy: what the cores' other users
+    take is in both.
+    """
     n = 512
     g = qa.Graph("long")
     y = g.input("x", np.float32, (n, n))
@@ -70,7 +75,7 @@ def counting_kept(backend: qa.Backend) -> float:
             count += 1
         return count / seconds
 
-    kept = []
+    kept, kept_of_shared = [], []
     for _ in range(7):
         stop = threading.Event()
 
@@ -79,6 +84,11 @@ def counting_kept(backend: qa.Backend) -> float:
                 plan.run(x, threads=1)
 
         alone = rate(0.2)
+        other = subprocess.Popen([sys.executable, "-c", "while True: pass"])
+        time.sleep(0.05)
+        shared = rate(0.2)
+        other.kill()
+        other.wait()
         t = threading.Thread(target=work)
         t.start()
         time.sleep(0.02)
@@ -86,15 +96,19 @@ def counting_kept(backend: qa.Backend) -> float:
         stop.set()
         t.join()
         kept.append(beside / alone)
-    return statistics.median(kept)
+        kept_of_shared.append(beside / shared)
+    return {
+        "counting_kept": statistics.median(kept),
+        "counting_kept_of_shared": statistics.median(kept_of_shared),
+    }
 
 
 def main(loop: str, to: str) -> None:
     """Measures, prints and writes."""
     with qa.Backend("cpu", threads=1) as backend:
-        found: dict[str, float] = {**run_cost(backend, ctypes.CDLL(loop)), "counting_kept": counting_kept(backend)}
+        found: dict[str, float] = {**run_cost(backend, ctypes.CDLL(loop)), **counting_kept(backend)}
     for name, value in found.items():
-        print(f"{name:22} {value:8.2f}")
+        print(f"{name:24} {value:8.2f}")
     about = {"python": platform.python_version(), "numpy": np.__version__, "qtsaccel": qa.version()}
     Path(to).write_text(json.dumps({**found, **about}, indent=2) + "\n")
 
