@@ -12,8 +12,10 @@ import (
 
 // Quantise stores values in a quantised type by ggml's own routine, the one for
 // whole models, which searches for good scales. dst has the bytes that the values
-// take, in whole blocks. It may be called from several goroutines at once.
-func (l *Library) Quantise(d tensor.DType, dst []byte, src []float32) error {
+// take, in whole blocks. importance is nil, or has a number, 0 or more, for each
+// column of rows that src is then made of: errors there count as much. It may be
+// called from several goroutines at once.
+func (l *Library) Quantise(d tensor.DType, dst []byte, src, importance []float32) error {
 	block, bytes := d.Block()
 	if n := int64(len(src)); !d.Quantised() || n%block != 0 || n/block*bytes != int64(len(dst)) {
 		return status.Errorf(status.ShapeMismatch, "%d elements as %v are not %d bytes", len(src), d, len(dst))
@@ -21,7 +23,15 @@ func (l *Library) Quantise(d tensor.DType, dst []byte, src []float32) error {
 	if len(src) == 0 {
 		return nil
 	}
-	if C.shim_quantise(dtypes[d], (*C.float)(unsafe.SliceData(src)), unsafe.Pointer(unsafe.SliceData(dst)), C.int64_t(len(src))) != 0 {
+	row := len(src)
+	if importance != nil {
+		row = len(importance)
+		if row == 0 || len(src)%row != 0 || int64(row)%block != 0 {
+			return status.Errorf(status.ShapeMismatch, "%d elements as %v are not rows of %d", len(src), d, row)
+		}
+	}
+	if C.shim_quantise(dtypes[d], (*C.float)(unsafe.SliceData(src)), unsafe.Pointer(unsafe.SliceData(dst)), C.int64_t(len(src)/row),
+		C.int64_t(row), (*C.float)(unsafe.SliceData(importance))) != 0 {
 		return lastFailure("ggml, storing as " + d.String())
 	}
 	return nil

@@ -41,8 +41,9 @@ void shim_terminate_restore(void);
 int32_t shim_library_init(void);
 const char *shim_library_version(void);
 
-/* Stores n values, whole blocks, in a quantised type. */
-int32_t shim_quantise(int32_t type, const float *src, void *dst, int64_t n);
+/* Stores rows of whole blocks in a quantised type; importance, of each column, may be null. */
+int32_t shim_quantise(int32_t type, const float *src, void *dst, int64_t rows, int64_t per_row,
+                      const float *importance);
 
 /* Asks a CPU plugin's ggml_backend_score, given by address. */
 int32_t shim_plugin_score(uintptr_t score);

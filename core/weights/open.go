@@ -56,6 +56,9 @@ func (w *Weights) load(s *source, o Options) error {
 	if err != nil {
 		return status.Wrapf(err, "%d tensors", plan.Tensors)
 	}
+	if err := checkColumns(all); err != nil {
+		return err
+	}
 	w.metadata, w.keys = s.metadata, s.keys
 	l := loader{options: o, total: plan.FileBytes, done: plan.MappedBytes}
 	for i := range all {
@@ -87,6 +90,17 @@ func (w *Weights) load(s *source, o Options) error {
 			w.files = append(w.files, f)
 		} else {
 			f.close()
+		}
+	}
+	return nil
+}
+
+// checkColumns finds an importance that has not as many columns as its tensor.
+func checkColumns(all []placed) error {
+	for i := range all {
+		p := &all[i]
+		if columns := p.Type.Shape.Dim(-1); p.importance != nil && int64(len(p.importance)) != columns {
+			return status.Errorf(status.ShapeMismatch, "tensor %.200q, %v, has %d columns, its importance %d", p.Name, p.Type, columns, len(p.importance))
 		}
 	}
 	return nil
@@ -141,7 +155,7 @@ const (
 func (l *loader) add(p *placed, dst []byte) {
 	step := int64(pieceBytes)
 	if p.converted() {
-		step = bytesOf(p.Type.DType, pieceElements)
+		step = bytesOf(p.Type.DType, p.elementsAPiece())
 	}
 	for from := int64(0); from < p.Bytes; from += step {
 		n := min(step, p.Bytes-from)
@@ -152,6 +166,15 @@ func (l *loader) add(p *placed, dst []byte) {
 		l.pieces = append(l.pieces, piece{p, from, n, dst[:to]})
 		dst = dst[to:]
 	}
+}
+
+// elementsAPiece is how many elements are converted at a time: by importance, whole
+// rows.
+func (p *placed) elementsAPiece() int64 {
+	if row := p.Type.Shape.Dim(-1); p.importance != nil {
+		return max(1, pieceElements/row) * row
+	}
+	return pieceElements
 }
 
 // bytesOf is the size of whole blocks of a type.
@@ -234,10 +257,9 @@ func (c *converter) fill(p *piece, encode Encoder) error {
 	if from == to {
 		return readPiece(p, p.dst)
 	}
-	if c.raw == nil {
-		c.raw, c.values = make([]byte, 8*pieceElements), make([]float32, pieceElements)
-	}
-	raw, values := c.raw[:p.bytes], c.values[:elementsOf(from, p.bytes)]
+	n := elementsOf(from, p.bytes)
+	c.raw, c.values = slices.Grow(c.raw[:0], int(p.bytes)), slices.Grow(c.values[:0], int(n))
+	raw, values := c.raw[:p.bytes], c.values[:n]
 	if err := readPiece(p, raw); err != nil {
 		return err
 	}
@@ -245,10 +267,10 @@ func (c *converter) fill(p *piece, encode Encoder) error {
 		return err
 	}
 	var err error
-	if quant.CanEncode(to) {
+	if p.tensor.importance == nil && quant.CanEncode(to) {
 		err = quant.Encode(to, p.dst, values)
 	} else if err = quant.CheckFinite(to, values); err == nil {
-		err = encode(to, p.dst, values)
+		err = encode(to, p.dst, values, p.tensor.importance)
 	}
 	return status.Wrapf(err, "from element %d on", elementsOf(from, p.from))
 }

@@ -35,11 +35,13 @@ func PlanMemory(path string, o Options) (MemoryPlan, error) {
 // placed is a tensor of a file with its place in memory.
 type placed struct {
 	sourced
-	name   string
-	as     tensor.DType
-	note   string
-	mapped bool
-	at     int64 // in the memory for all that are not mapped
+	name string
+	as   tensor.DType
+	note string
+	// Of the columns, where it is stored in blocks by it.
+	importance []float32
+	mapped     bool
+	at         int64 // in the memory for all that are not mapped
 }
 
 func (p *placed) typ() tensor.Type { return tensor.Type{DType: p.as, Shape: p.Type.Shape} }
@@ -53,6 +55,9 @@ func (s *source) place(o Options) ([]placed, MemoryPlan) {
 	for i, t := range s.tensors {
 		all[i] = placed{sourced: t, name: rename(t.Name, o.Rules)}
 		all[i].as, all[i].note = storeAs(t.Name, t.Type, o.Rules)
+		if all[i].converted() && all[i].as.Quantised() {
+			all[i].importance = o.Importance[t.Name]
+		}
 		plan.FileBytes += t.Bytes
 	}
 	switch {

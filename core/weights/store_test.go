@@ -187,7 +187,7 @@ func TestStoringThroughAnEncoder(t *testing.T) {
 	leavesNothing(t)
 	path, _ := floatsFile(t, tensor.Shape{1025, 512}, tensor.Shape{5, 96})
 	encoded := make(chan int, 100)
-	w, err := OpenWith(path, Options{Rules: []Rule{{Pattern: "*", DType: tensor.Q4_K}}, Encode: func(d tensor.DType, dst []byte, src []float32) error {
+	w, err := OpenWith(path, Options{Rules: []Rule{{Pattern: "*", DType: tensor.Q4_K}}, Encode: func(d tensor.DType, dst []byte, src, _ []float32) error {
 		encoded <- len(src)
 		require.Equal(t, tensor.Q4_K, d)
 		require.Len(t, dst, len(src)/256*144)
@@ -209,13 +209,13 @@ func TestStoringThroughAnEncoder(t *testing.T) {
 	require.NoError(t, w2.Set("n", bytesOfFloats(append(make([]float32, 511), float32(math.NaN())))))
 	bad := t.TempDir() + "/nan.gguf"
 	require.NoError(t, w2.Save(bad, nil, nil))
-	_, err = OpenWith(bad, Options{Rules: []Rule{{Pattern: "*", DType: tensor.Q6_K}}, Encode: func(tensor.DType, []byte, []float32) error {
+	_, err = OpenWith(bad, Options{Rules: []Rule{{Pattern: "*", DType: tensor.Q6_K}}, Encode: func(tensor.DType, []byte, []float32, []float32) error {
 		t.Error("values that are not finite must not reach the encoder")
 		return nil
 	}})
 	requireError(t, err, status.InvalidArgument, "element 511 is NaN, which q6_K")
 
-	_, err = OpenWith(path, Options{Rules: []Rule{{Pattern: "*", DType: tensor.Q6_K}}, Encode: func(tensor.DType, []byte, []float32) error {
+	_, err = OpenWith(path, Options{Rules: []Rule{{Pattern: "*", DType: tensor.Q6_K}}, Encode: func(tensor.DType, []byte, []float32, []float32) error {
 		return status.Errorf(status.Internal, "broken")
 	}})
 	requireError(t, err, status.Internal, path, `"0"`, "broken")
@@ -265,4 +265,49 @@ func TestReport(t *testing.T) {
 	text, err = empty.ReportText()
 	require.NoError(t, err)
 	require.Equal(t, "0 tensors, 0 bytes copied, 0 mapped\n", text)
+}
+
+// With importance a piece is whole rows, and every quantised type is the encoder's.
+func TestStoringByImportance(t *testing.T) {
+	leavesNothing(t)
+	path, _ := floatsFile(t, tensor.Shape{700, 416}, tensor.Shape{2, 416}, tensor.Shape{3, 64}, tensor.Shape{3, 20})
+	columns := make([]float32, 416)
+	columns[5] = 1
+	rows := make(chan int, 100)
+	o := Options{
+		Rules:      []Rule{{Pattern: "*", DType: tensor.Q4_0}},
+		Importance: map[string][]float32{"0": columns, "3": make([]float32, 20), "none": {1}},
+		Encode: func(d tensor.DType, dst []byte, src, importance []float32) error {
+			require.Equal(t, tensor.Q4_0, d)
+			require.Equal(t, columns, importance)
+			require.Zero(t, len(src)%416)
+			require.Len(t, dst, len(src)/32*18)
+			rows <- len(src) / 416
+			return nil
+		},
+	}
+	_, err := OpenWith(path, o)
+	requireError(t, err, status.InvalidArgument, `"3"`, "0 in all 20 columns")
+	o.Importance["3"][0] = 1 // rows of 20 are stored as f16: it does not count
+	w, err := OpenWith(path, o)
+	require.NoError(t, err)
+	w.Release()
+	close(rows)
+	sum := 0
+	for n := range rows {
+		sum += n
+	}
+	require.Equal(t, 700, sum, "the first tensor, and no other")
+
+	o.Importance["0"] = columns[:415]
+	_, err = OpenWith(path, o)
+	requireError(t, err, status.ShapeMismatch, `"0"`, "has 416 columns, its importance 415")
+	for _, wrong := range []float32{-1, float32(math.NaN()), float32(math.Inf(1))} {
+		o.Importance["0"] = append([]float32{wrong}, columns[1:]...)
+		_, err = OpenWith(path, o)
+		requireError(t, err, status.InvalidArgument, `"0"`, "column 0")
+	}
+	o.Encode = nil
+	_, err = OpenWith(path, o)
+	requireError(t, err, status.Unsupported, "importance takes ggml")
 }
