@@ -5,6 +5,7 @@ import "C"
 
 import (
 	"math"
+	"slices"
 	"unsafe"
 
 	"qtsaccel/core/session"
@@ -23,11 +24,15 @@ type weightsOptions struct {
 	nRules     C.size_t
 	progress   C.qtsa_progress_callback
 	user       C.uintptr_t
+
+	importance  *C.qtsa_importance
+	nImportance C.size_t
 }
 
 var _ = [1]struct{}{}[(unsafe.Sizeof(C.qtsa_weights_options{})^unsafe.Sizeof(weightsOptions{}))|
 	(unsafe.Offsetof(C.qtsa_weights_options{}.rules)^unsafe.Offsetof(weightsOptions{}.rules))|
-	(unsafe.Offsetof(C.qtsa_weights_options{}.user)^unsafe.Offsetof(weightsOptions{}.user))]
+	(unsafe.Offsetof(C.qtsa_weights_options{}.user)^unsafe.Offsetof(weightsOptions{}.user))|
+	(unsafe.Offsetof(C.qtsa_weights_options{}.importance)^unsafe.Offsetof(weightsOptions{}.importance))]
 
 // The size of qtsa_weights_options in version 0.1.
 const firstWeightsOptions = 8
@@ -68,13 +73,35 @@ func weightsArguments(path *C.const_char, options *C.const_weights_options) (str
 			return "", o, status.Wrapf(err, "rule %d", i)
 		}
 		o.Rules = append(o.Rules, r)
-		if o.Encode == nil && r.NeedsEncoder() {
-			if o.Encode, err = build.Encoder(); err != nil {
-				return "", o, status.Errorf(status.Unsupported, "rule %d: storing as %v takes ggml: %w", i, r.DType, err)
-			}
+	}
+	if o.Importance, err = importance(given.importance, given.nImportance); err != nil {
+		return "", o, err
+	}
+	if len(o.Importance) > 0 || slices.ContainsFunc(o.Rules, weights.Rule.NeedsEncoder) {
+		if o.Encode, err = build.Encoder(); err != nil {
+			return "", o, status.Errorf(status.Unsupported, "storing by these rules takes ggml: %w", err)
 		}
 	}
 	return p, o, nil
+}
+
+// importance reads that of each tensor, whose numbers stay in the host's memory.
+func importance(p *C.qtsa_importance, n C.size_t) (map[string][]float32, error) {
+	given, err := list[C.qtsa_importance](p, n, "importance")
+	if err != nil || len(given) == 0 {
+		return nil, err
+	}
+	all := make(map[string][]float32, len(given))
+	for i := range given {
+		name, err := text(given[i].name, "name")
+		if err != nil {
+			return nil, status.Wrapf(err, "importance %d", i)
+		}
+		if all[name], err = list[float32](given[i].columns, given[i].n_columns, "columns"); err != nil {
+			return nil, status.Wrapf(err, "the importance of %q", name)
+		}
+	}
+	return all, nil
 }
 
 func weightsRule(r *C.qtsa_weights_rule) (weights.Rule, error) {

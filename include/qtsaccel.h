@@ -464,6 +464,16 @@ typedef struct qtsa_weights_rule {
  */
 typedef int32_t (*qtsa_progress_callback)(uint64_t done, uint64_t total, void *user);
 
+/*
+ * How much the columns of a tensor matter, such as the mean square of what they are
+ * multiplied with: 0 or more each, and not all 0.
+ */
+typedef struct qtsa_importance {
+    const char *name; /* of the tensor, in the file */
+    const float *columns;
+    size_t n_columns; /* the length of the tensor's rows, or SHAPE_MISMATCH */
+} qtsa_importance;
+
 typedef struct qtsa_weights_options {
     size_t struct_size;
     int32_t placement; /* QTSA_PLACEMENT_* */
@@ -477,6 +487,10 @@ typedef struct qtsa_weights_options {
     /* May be null; user is passed to it. */
     qtsa_progress_callback progress;
     void *user;
+    /* n_importance entries, borrowed for the call: tensors that have one and that a
+     * rule stores in blocks are quantised by it, all by ggml's own routines. */
+    const qtsa_importance *importance;
+    size_t n_importance;
 } qtsa_weights_options;
 
 /* Sets all fields to their defaults; struct_size is sizeof *options. Since 0.1. */
@@ -490,9 +504,9 @@ QTSA_API qtsa_status qtsa_weights_options_init(qtsa_weights_options *options, si
  * CORRUPT: not such a file, or a wrong one, with the field and its offset, or parts
  * that do not belong together; UNSUPPORTED: a tensor's type is none of the library's,
  * or a rule's type takes ggml and there is none; OUT_OF_MEMORY: with the bytes wanted
- * and free, before anything is read; CANCELLED; INVALID_ARGUMENT: a rule that cannot
- * be, or a value that its type cannot hold; ALREADY_EXISTS: rules that give two
- * tensors one name. Since 0.1.
+ * and free, before anything is read; CANCELLED; INVALID_ARGUMENT: a rule or an
+ * importance that cannot be, or a value that its type cannot hold; ALREADY_EXISTS:
+ * rules that give two tensors one name. Since 0.1.
  */
 QTSA_API qtsa_status qtsa_weights_open(const char *path, const qtsa_weights_options *options,
                                        qtsa_weights *out_weights);

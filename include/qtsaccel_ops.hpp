@@ -52,7 +52,11 @@ static_assert(sizeof(void *) != 8 || offsetof(qtsa_weights_rule, pattern) == 0, 
 static_assert(sizeof(void *) != 8 || offsetof(qtsa_weights_rule, rename) == 8, "layout of qtsa_weights_rule");
 static_assert(sizeof(void *) != 8 || offsetof(qtsa_weights_rule, dtype) == 16, "layout of qtsa_weights_rule");
 static_assert(sizeof(void *) != 8 || offsetof(qtsa_weights_rule, reserved) == 20, "layout of qtsa_weights_rule");
-static_assert(sizeof(void *) != 8 || sizeof(qtsa_weights_options) == 56, "layout of qtsa_weights_options");
+static_assert(sizeof(void *) != 8 || sizeof(qtsa_importance) == 24, "layout of qtsa_importance");
+static_assert(sizeof(void *) != 8 || offsetof(qtsa_importance, name) == 0, "layout of qtsa_importance");
+static_assert(sizeof(void *) != 8 || offsetof(qtsa_importance, columns) == 8, "layout of qtsa_importance");
+static_assert(sizeof(void *) != 8 || offsetof(qtsa_importance, n_columns) == 16, "layout of qtsa_importance");
+static_assert(sizeof(void *) != 8 || sizeof(qtsa_weights_options) == 72, "layout of qtsa_weights_options");
 static_assert(sizeof(void *) != 8 || offsetof(qtsa_weights_options, struct_size) == 0, "layout of qtsa_weights_options");
 static_assert(sizeof(void *) != 8 || offsetof(qtsa_weights_options, placement) == 8, "layout of qtsa_weights_options");
 static_assert(sizeof(void *) != 8 || offsetof(qtsa_weights_options, reserved) == 12, "layout of qtsa_weights_options");
@@ -61,6 +65,8 @@ static_assert(sizeof(void *) != 8 || offsetof(qtsa_weights_options, rules) == 24
 static_assert(sizeof(void *) != 8 || offsetof(qtsa_weights_options, n_rules) == 32, "layout of qtsa_weights_options");
 static_assert(sizeof(void *) != 8 || offsetof(qtsa_weights_options, progress) == 40, "layout of qtsa_weights_options");
 static_assert(sizeof(void *) != 8 || offsetof(qtsa_weights_options, user) == 48, "layout of qtsa_weights_options");
+static_assert(sizeof(void *) != 8 || offsetof(qtsa_weights_options, importance) == 56, "layout of qtsa_weights_options");
+static_assert(sizeof(void *) != 8 || offsetof(qtsa_weights_options, n_importance) == 64, "layout of qtsa_weights_options");
 static_assert(sizeof(void *) != 8 || sizeof(qtsa_weights_memory) == 32, "layout of qtsa_weights_memory");
 static_assert(sizeof(void *) != 8 || offsetof(qtsa_weights_memory, tensors) == 0, "layout of qtsa_weights_memory");
 static_assert(sizeof(void *) != 8 || offsetof(qtsa_weights_memory, file_bytes) == 8, "layout of qtsa_weights_memory");

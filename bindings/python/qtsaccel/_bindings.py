@@ -180,6 +180,14 @@ class WeightsRule(Structure):
     ]
 
 
+class Importance(Structure):
+    _fields_: ClassVar[list[Any]] = [
+        ("name", c_char_p),
+        ("columns", POINTER(c_float)),
+        ("n_columns", c_size_t),
+    ]
+
+
 class WeightsOptions(Structure):
     _fields_: ClassVar[list[Any]] = [
         ("struct_size", c_size_t),
@@ -190,6 +198,8 @@ class WeightsOptions(Structure):
         ("n_rules", c_size_t),
         ("progress", ProgressCallback),
         ("user", c_void_p),
+        ("importance", POINTER(Importance)),
+        ("n_importance", c_size_t),
     ]
 
 

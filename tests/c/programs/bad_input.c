@@ -195,7 +195,7 @@ static void struct_sizes(void) {
     weights.struct_size = 0;
     WRONG(QTSA_ERR_INVALID_ARGUMENT, qtsa_weights_open("x", &weights, &w), "struct_size is 0", "8");
     weights.struct_size = 1000000;
-    WRONG(QTSA_ERR_VERSION_MISMATCH, qtsa_weights_open("x", &weights, &w), "1000000", "56");
+    WRONG(QTSA_ERR_VERSION_MISMATCH, qtsa_weights_open("x", &weights, &w), "1000000", "72");
     CHECK(w == NULL);
 }
 

@@ -266,6 +266,53 @@ static int32_t watch(uint64_t done, uint64_t total, void *user) {
     return done > p->limit;
 }
 
+/* The columns that matter come out nearer. */
+static void by_importance(const char *path, const qtsa_weights_options *base) {
+    static float columns[N_IN];
+    qtsa_importance entry = {"model.layers.7.weight", columns, N_IN};
+    qtsa_weights_rule rule = {"*", NULL, QTSA_DTYPE_Q4_K, 0};
+    qtsa_weights_options o = *base;
+    qtsa_weights w;
+    double off[2];
+    int i, k;
+    static float kept[ROWS][N_IN];
+    memcpy(kept, x, sizeof x);
+    o.rules = &rule;
+    o.n_rules = 1;
+    o.progress = NULL;
+    for (k = 0; k < N_IN; k++) columns[k] = k % 16 == 0 ? 1000.0f : 1.0f;
+    /* Only those columns are multiplied. */
+    for (i = 0; i < ROWS; i++)
+        for (k = 0; k < N_IN; k++) x[i][k] = k % 16 == 0 ? kept[i][k] : 0;
+    for (i = 0; i < 2; i++) {
+        int r, c;
+        OK(qtsa_weights_open(path, &o, &w));
+        OK(product(w, "model.layers.7.weight"));
+        OK(qtsa_weights_free(w));
+        off[i] = 0;
+        for (r = 0; r < ROWS; r++)
+            for (c = 0; c < N_OUT; c++) {
+                double sum = 0;
+                for (k = 0; k < N_IN; k++) sum += (double)x[r][k] * matrix[c][k];
+                off[i] += (y[r][c] - sum) * (y[r][c] - sum);
+            }
+        o.importance = &entry;
+        o.n_importance = 1;
+    }
+    printf("q4_K, of the columns that matter: off by %g, by importance %g\n", sqrt(off[0]), sqrt(off[1]));
+    CHECK(off[1] < off[0]);
+    memcpy(x, kept, sizeof x);
+    entry.n_columns--;
+    REFUSED(QTSA_ERR_SHAPE_MISMATCH, qtsa_weights_open(path, &o, &w), "has 512 columns, its importance 511");
+    entry.n_columns++;
+    columns[3] = -1;
+    REFUSED(QTSA_ERR_INVALID_ARGUMENT, qtsa_weights_open(path, &o, &w), "model.layers.7.weight", "column 3 has -1");
+    entry.columns = NULL;
+    REFUSED(QTSA_ERR_INVALID_ARGUMENT, qtsa_weights_open(path, &o, &w), "columns is null");
+    entry.name = NULL;
+    REFUSED(QTSA_ERR_INVALID_ARGUMENT, qtsa_weights_open(path, &o, &w), "importance 0", "name is null");
+}
+
 static void files(void) {
     const char *path = save_model("größer, mit Leerzeichen.gguf");
     qtsa_weights_options o;
@@ -319,6 +366,7 @@ static void files(void) {
         CHECK(right(matrix, tolerances[i]));
         OK(qtsa_weights_free(w));
     }
+    by_importance(path, &o);
     seen.limit = 0;
     seen.calls = 0;
     REFUSED(QTSA_ERR_CANCELLED, qtsa_weights_open(path, &o, &w), path, "cancelled");
