@@ -102,13 +102,13 @@ def test_log_lines_arrive():
     lines = []
     qa.set_log_callback(lambda level, text: lines.append((level, text)))
     try:
-        qa.Backend("cpu").close()
+        qa.Backend("cpu", debug=True).close()
     finally:
         qa.set_log_callback(None)
     n = len(lines)
     qa.Backend("cpu").close()
     assert len(lines) == n
-    assert all(1 <= level <= 4 and isinstance(text, str) for level, text in lines)
+    assert n and all(1 <= level <= 4 and isinstance(text, str) for level, text in lines)
 
 
 @pytest.mark.parametrize("when", ["before", "after"])

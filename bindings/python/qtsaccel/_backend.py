@@ -50,11 +50,13 @@ def backend_options(
     fallback: str | None = None,
     device: str | None = None,
     probe: str | None = None,
+    debug: bool = False,
 ) -> _bindings.BackendOptions:
     """The options as the C API takes them."""
     options = _bindings.BackendOptions()
     options.struct_size = ctypes.sizeof(options)
     options.threads = threads
+    options.debug = int(debug)
     options.plugin_dir = None if plugin_dir is None else os.fsencode(plugin_dir)
     for name, text in (("backend", backend), ("fallback", fallback), ("device", device), ("probe", probe)):
         setattr(options, name, None if text is None else text.encode())
@@ -68,7 +70,8 @@ class Backend(Handle):
     environment (QTSACCEL_BACKEND), then takes "auto". plugin_dir is the folder with the
     backend plugins, and threads the CPU threads of a run (0: what the process may use).
     fallback is what "auto" tries ("cuda, cpu"), device a GPU's index, PCI id or UUID, and
-    probe says how GPUs are proven: "require", "auto" or "off".
+    probe says how GPUs are proven: "require", "auto" or "off". debug tells through the log,
+    or on stderr where no callback is set, what is chosen, where it runs, and how long.
     """
 
     _release = api.backend_free
@@ -82,8 +85,9 @@ class Backend(Handle):
         fallback: str | None = None,
         device: str | None = None,
         probe: str | None = None,
+        debug: bool = False,
     ) -> None:
-        options = backend_options(backend, plugin_dir, threads, fallback, device, probe)
+        options = backend_options(backend, plugin_dir, threads, fallback, device, probe, debug)
         self._make(api.backend_create, ctypes.byref(options))
 
     @property
