@@ -209,17 +209,20 @@ type onDevice interface {
 }
 
 // weight is a weight's memory on the device.
-type weight struct{ buffer *C.struct_ggml_backend_buffer }
+type weight struct {
+	device *C.struct_shim_device
+	buffer *C.struct_ggml_backend_buffer
+}
 
 func (w weight) memory() *C.struct_ggml_backend_buffer { return w.buffer }
 
-func (w weight) Free() { C.shim_buffer_free(w.buffer) }
+func (w weight) Free() { C.shim_buffer_free(w.device, w.buffer) }
 
 // newWeight puts a weight on the device. On the CPU that is the data itself,
 // which stays as long as its weights do.
 func (b *Backend) newWeight(t tensor.Type, data []byte) (weight, error) {
 	ne := extents(t.Shape)
-	var w weight
+	w := weight{device: b.device}
 	code := C.shim_weight_new(b.device, dtypes[t.DType], &ne[0], unsafe.Pointer(unsafe.SliceData(data)), C.size_t(len(data)), &w.buffer)
 	if code != 0 {
 		return w, lastFailure(b.info.Name)

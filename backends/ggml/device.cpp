@@ -39,7 +39,12 @@ ggml_backend_buffer_t shim::allocate(shim_device &device, size_t bytes, const ch
         fail(out_of_memory, "%s takes %zu bytes, %s has no piece of memory larger than %zu", what, bytes,
              gg.backend_dev_name(device.dev), limit);
     }
-    ggml_backend_buffer_t buffer = gg.backend_buft_alloc_buffer(device.memory, bytes);
+    ggml_backend_buffer_t buffer = device.cpu ? nullptr : device.spare.take(bytes);
+    if (buffer == nullptr) buffer = gg.backend_buft_alloc_buffer(device.memory, bytes);
+    if (buffer == nullptr) {
+        device.spare.free_all();
+        buffer = gg.backend_buft_alloc_buffer(device.memory, bytes);
+    }
     if (buffer == nullptr) {
         size_t free = 0, total = 0;
         gg.backend_dev_memory(device.dev, &free, &total);
@@ -47,6 +52,14 @@ ggml_backend_buffer_t shim::allocate(shim_device &device, size_t bytes, const ch
              free, total);
     }
     return buffer;
+}
+
+void shim::release(shim_device &device, ggml_backend_buffer_t buffer) {
+    if (device.cpu) {
+        gg.backend_buffer_free(buffer);
+    } else {
+        device.spare.give(buffer);
+    }
 }
 
 size_t shim::padded_bytes(shim_device &device, const ggml_tensor *t) {
@@ -86,7 +99,10 @@ int32_t shim_device_new(shim_plugin *plugin, int32_t index, bool cpu, shim_devic
     });
 }
 
-void shim_device_free(shim_device *device) { delete device; }
+void shim_device_free(shim_device *device) {
+    shim::guarded([&] { device->spare.free_all(); });
+    delete device;
+}
 size_t shim_device_alignment(const shim_device *device) { return gg.backend_buft_get_alignment(device->memory); }
 const char *shim_device_description(const shim_device *device) { return gg.backend_dev_description(device->dev); }
 
@@ -104,13 +120,13 @@ int32_t shim_weight_new(shim_device *device, int32_t type, const int64_t ne[4], 
             gg.backend_tensor_alloc(buffer, header.tensor, gg.backend_buffer_get_base(buffer));
             gg.backend_tensor_set(header.tensor, data, 0, bytes);
         } catch (...) {
-            gg.backend_buffer_free(buffer);
+            shim::release(*device, buffer);
             throw;
         }
         *out = buffer;
     });
 }
 
-void shim_buffer_free(ggml_backend_buffer *buffer) {
-    shim::guarded([&] { gg.backend_buffer_free(buffer); });
+void shim_buffer_free(shim_device *device, ggml_backend_buffer *buffer) {
+    shim::guarded([&] { shim::release(*device, buffer); });
 }

@@ -6,12 +6,14 @@
 #include <utility>
 
 #include "guard.h"
+#include "spare_memory.h"
 #include "table.h"
 
 struct shim_device {
     ggml_backend_dev_t dev = nullptr;
     ggml_backend_buffer_type_t memory = nullptr;
     bool cpu = false;
+    shim::spare_memory spare;  // not used on the CPU
 
     // Set once by the first failure after which the device cannot be trusted; from
     // then on every use of it gives that failure.
@@ -37,6 +39,9 @@ status on_device(shim_device &device, F &&f) noexcept {
 
 /* Memory of the device for tensors of so many bytes, or out_of_memory naming what they are for. */
 ggml_backend_buffer_t allocate(shim_device &device, size_t bytes, const char *what);
+
+/* Gives back what allocate gave, or what points at the host's memory. */
+void release(shim_device &device, ggml_backend_buffer_t buffer);
 
 /* How many bytes the tensor takes on the device, rounded up so that another can follow. */
 size_t padded_bytes(shim_device &device, const ggml_tensor *t);

@@ -43,7 +43,7 @@ struct shim_exec {
     shim_exec(shim_stream &s, std::unique_ptr<shim_builder> b) : stream(s), parts(std::move(b)) {}
     ~shim_exec() {
         shim::guarded([&] {
-            if (io != nullptr) gg.backend_buffer_free(io);
+            if (io != nullptr) shim::release(stream.device, io);
         });
     }
 

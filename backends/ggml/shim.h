@@ -83,7 +83,7 @@ const char *shim_device_description(const struct shim_device *device);
  */
 int32_t shim_weight_new(struct shim_device *device, int32_t type, const int64_t ne[4], void *data, size_t bytes,
                         struct ggml_backend_buffer **out);
-void shim_buffer_free(struct ggml_backend_buffer *buffer);
+void shim_buffer_free(struct shim_device *device, struct ggml_backend_buffer *buffer);
 
 /* ---------------------------------------------------------------- Stream -- */
 

@@ -3,6 +3,12 @@
 #include "shim.h"
 #include "tensor_header.h"
 
+namespace {
+
+constexpr size_t most_outgrown = 128 << 20;  // bytes
+
+}  // namespace
+
 shim_stream::shim_stream(shim_device &d) : device(d) {
     if (!device.cpu) {
         queue = gg.backend_dev_init(device.dev, nullptr);
@@ -15,8 +21,9 @@ shim_stream::shim_stream(shim_device &d) : device(d) {
 
 shim_stream::~shim_stream() {
     shim::guarded([&] {
-        if (scratch != nullptr) gg.gallocr_free(scratch);
         if (queue != nullptr) gg.backend_free(queue);
+        if (scratch != nullptr) gg.gallocr_free(scratch);
+        for (ggml_gallocr_t old : outgrown) gg.gallocr_free(old);
     });
 }
 
@@ -29,7 +36,22 @@ size_t shim_stream::scratch_for(ggml_cgraph *graph) const {
     return bytes;
 }
 
+void shim_stream::outgrow(size_t bytes) {
+    const size_t size = gg.gallocr_get_buffer_size(scratch, 0);
+    if (device.cpu || size == 0 || bytes <= size || outgrown_bytes + size > most_outgrown) return;
+    ggml_gallocr_t larger = gg.gallocr_new(device.memory);
+    try {
+        outgrown.push_back(scratch);
+    } catch (...) {
+        gg.gallocr_free(larger);
+        throw;
+    }
+    outgrown_bytes += size;
+    scratch = larger;
+}
+
 void shim_stream::place(ggml_cgraph *graph) {
+    outgrow(device.cpu ? 0 : scratch_for(graph));
     const size_t before = gg.gallocr_get_buffer_size(scratch, 0);
     const bool placed = gg.gallocr_alloc_graph(scratch, graph);
     const size_t after = gg.gallocr_get_buffer_size(scratch, 0);
@@ -70,7 +92,7 @@ int32_t shim_state_new(shim_stream *stream, int32_t type, const int64_t ne[4], g
         try {
             gg.backend_buffer_clear(buffer, 0);
         } catch (...) {
-            gg.backend_buffer_free(buffer);
+            shim::release(stream->device, buffer);
             throw;
         }
         *out = buffer;

@@ -79,7 +79,7 @@ func (s *stream) Build(p *graph.Program) (backend.Executable, error) { return s.
 
 func (s *stream) Close() error {
 	for _, st := range s.states {
-		C.shim_buffer_free(st.buffer)
+		C.shim_buffer_free(s.backend.device, st.buffer)
 	}
 	s.states = nil
 	C.shim_stream_free(s.ptr)

@@ -3,6 +3,7 @@
 #define SHIM_STREAM_H
 
 #include <memory>
+#include <vector>
 
 #include "contention.h"
 #include "device.h"
@@ -19,6 +20,11 @@ struct shim_stream {
     // old one and are placed again before their next run.
     uint64_t scratch_generation = 1;
 
+    // Scratch memory that became too small and stays until the queue has gone; see
+    // spare_memory.h.
+    std::vector<ggml_gallocr_t> outgrown;
+    size_t outgrown_bytes = 0;
+
     // What ggml's CPU kernels ask for beside the graph's tensors.
     std::unique_ptr<uint8_t[]> work;
     size_t work_bytes = 0;
@@ -30,6 +36,9 @@ struct shim_stream {
 
     /* Puts the graph's tensors that have no memory yet into the scratch memory. */
     void place(ggml_cgraph *graph);
+
+    /* Puts scratch memory of less than so many bytes aside. */
+    void outgrow(size_t bytes);
 
     /* How much scratch memory the graph takes. */
     size_t scratch_for(ggml_cgraph *graph) const;

@@ -92,6 +92,7 @@
     X(backend_buffer_get_base)     \
     X(backend_buffer_clear)        \
     X(backend_buffer_set_usage)    \
+    X(backend_buffer_get_size)     \
     X(backend_cpu_buffer_from_ptr) \
     X(backend_dev_name)            \
     X(backend_dev_description)     \
