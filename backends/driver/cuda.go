@@ -19,6 +19,7 @@ const (
 // cuda is the part of CUDA's driver API that tells what there is. Devices are
 // ordinals here: CUdevice is an int.
 type cuda struct {
+	handle       uintptr // of the library
 	init         func(flags uint32) int32
 	version      func(version *int32) int32
 	count        func(count *int32) int32
@@ -36,7 +37,7 @@ func openCUDA(name string) (*cuda, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &cuda{}
+	c := &cuda{handle: l.handle}
 	if err := l.bindAll([]function{
 		{"cuInit", &c.init},
 		{"cuDriverGetVersion", &c.version},

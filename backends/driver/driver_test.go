@@ -36,6 +36,28 @@ func TestCUDA(t *testing.T) {
 	require.Contains(t, detectCUDA(path).Reason, "error 803: system has unsupported")
 }
 
+func TestWaitsSleepUnlessTheHostHasChosen(t *testing.T) {
+	path := probetest.Driver(t, t.TempDir())
+	t.Setenv("FAKE_CUDA", "2")
+	flagsOf := func(device int32) uint32 {
+		l, err := open(path)
+		require.NoError(t, err)
+		var state func(device int32, flags *uint32, active *int32) int32
+		require.NoError(t, l.bind("cuDevicePrimaryCtxGetState", &state))
+		var flags uint32
+		var active int32
+		require.Zero(t, state(device, &flags, &active))
+		return flags
+	}
+	require.NoError(t, letWaitsSleep(path, 1))
+	require.EqualValues(t, 4, flagsOf(1))
+	require.Zero(t, flagsOf(0))
+	t.Setenv("FAKE_CUDA_ACTIVE", "1")
+	require.NoError(t, letWaitsSleep(path, 0))
+	require.Zero(t, flagsOf(0))
+	require.ErrorContains(t, letWaitsSleep(filepath.Join(t.TempDir(), "libnone.so.1"), 0), "cannot be opened")
+}
+
 func TestAnAbsentDriverHasItsReason(t *testing.T) {
 	missing := filepath.Join(t.TempDir(), "libnone.so.1")
 	for _, r := range []*Report{detectCUDA(missing), detectVulkan(missing)} {

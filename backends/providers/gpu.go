@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"qtsaccel/backends/driver"
 	"qtsaccel/backends/ggml"
 	"qtsaccel/backends/probe"
 	"qtsaccel/core/backend"
@@ -94,6 +95,10 @@ func (g *gpu) enter(l *ggml.Library, v *probe.Verdict, d choice.Device) (int, er
 		if _, naming, err = probe.Visible(v.Driver, g.set.getenv(probe.VisibleVariable)); err != nil {
 			return 0, err
 		}
+	}
+	if g.api == "cuda" && !g.entered {
+		// A driver too old for it still computes: its waits spin.
+		_ = driver.LetWaitsSleep(d.Index)
 	}
 	list := l.Devices
 	if naming != "" && !g.entered && g.set.getenv(probe.VisibleVariable) == "" {

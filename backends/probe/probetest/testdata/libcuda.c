@@ -67,3 +67,17 @@ int cuGetErrorString(int code, const char **text) {
     *text = "system has unsupported display driver / cuda driver combination";
     return 0;
 }
+
+/* Flags of each device's primary context; FAKE_CUDA_ACTIVE=1: the process uses it. */
+static unsigned context_flags[16];
+
+int cuDevicePrimaryCtxGetState(int device, unsigned *flags, int *active) {
+    *flags = context_flags[device];
+    *active = getenv("FAKE_CUDA_ACTIVE") != NULL;
+    return 0;
+}
+
+int cuDevicePrimaryCtxSetFlags_v2(int device, unsigned flags) {
+    context_flags[device] = flags;
+    return 0;
+}
