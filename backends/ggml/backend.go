@@ -84,6 +84,7 @@ func New(l *Library, o Options) (*Backend, error) {
 		Description: C.GoString(C.shim_device_description(b.device)),
 		Library:     "ggml " + l.Version,
 		Plugin:      p.path,
+		Searched:    l.Searched,
 		ProductBits: 24,
 		Threads:     o.Threads,
 	}

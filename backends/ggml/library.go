@@ -27,6 +27,9 @@ import (
 type Library struct {
 	Dir     string // the folder, absolute, links resolved
 	Version string // ggml's own, "0.25.1"
+	// Searched are the folders that were looked in, as they were given; the last
+	// one is this library's.
+	Searched []string
 
 	mu      sync.Mutex
 	plugins map[string]*plugin // entered ones, by device kind
@@ -51,7 +54,7 @@ func Open(dirs []string) (*Library, error) {
 	loadedMu.Lock()
 	defer loadedMu.Unlock()
 	var looked []string
-	for _, dir := range dirs {
+	for i, dir := range dirs {
 		path := filepath.Join(dir, libraryFile("base"))
 		target, err := filepath.EvalSymlinks(path)
 		if err == nil {
@@ -66,6 +69,7 @@ func Open(dirs []string) (*Library, error) {
 			if err != nil {
 				return nil, err
 			}
+			l.Searched = slices.Clone(dirs[:i+1])
 			loaded = l
 		}
 		if filepath.Dir(target) != loaded.Dir {

@@ -130,6 +130,7 @@ func TestInfo(t *testing.T) {
 	require.NotEmpty(t, i.Description)
 	require.Equal(t, "ggml "+openLibrary(t).Version, i.Library)
 	require.FileExists(t, i.Plugin)
+	require.Equal(t, "qtsaccel", filepath.Base(i.Searched[len(i.Searched)-1]))
 	require.Equal(t, DefaultThreads(), i.Threads)
 	require.LessOrEqual(t, i.Threads, runtime.NumCPU())
 }

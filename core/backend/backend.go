@@ -31,6 +31,8 @@ type Info struct {
 	Description string `json:"description"`      // the device's own name
 	Library     string `json:"library"`          // what computes, with its version: "ggml 0.25.1"
 	Plugin      string `json:"plugin,omitempty"` // the file that was loaded, "" for none
+	// Searched are the folders where plugins were looked for, the last one with them.
+	Searched []string `json:"searched,omitempty"`
 	// ProductBits is how many bits of their mantissa the factors of f32 products
 	// keep: 24 is all of them; tensor cores take 11.
 	ProductBits int      `json:"product_bits"`

@@ -17,7 +17,7 @@ type fake struct {
 }
 
 func (f fake) Info() backend.Info {
-	return backend.Info{Name: f.name, Description: "a test's", Library: "none", Threads: 3, Notes: []string{"hello"}}
+	return backend.Info{Name: f.name, Description: "a test's", Library: "none", Searched: []string{"/a", "/b"}, Threads: 3, Notes: []string{"hello"}}
 }
 
 func can(name string) Provider {
@@ -211,7 +211,7 @@ func TestReport(t *testing.T) {
 	text := report.Text()
 	for _, w := range []string{
 		"requested: auto (default)", "cpu: no plugin in /x", "reference: taken (the last resort, and slow: ",
-		"a test's", "threads:   3", "note:      hello",
+		"a test's", "searched:  /a, /b", "threads:   3", "note:      hello",
 	} {
 		require.Contains(t, text, w)
 	}

@@ -66,6 +66,9 @@ func (r *Report) Text() string {
 	if i.Plugin != "" {
 		fmt.Fprintf(&b, "plugin:    %s\n", i.Plugin)
 	}
+	if len(i.Searched) > 0 {
+		fmt.Fprintf(&b, "searched:  %s\n", strings.Join(i.Searched, ", "))
+	}
 	fmt.Fprintf(&b, "threads:   %d\n", i.Threads)
 	for _, n := range i.Notes {
 		fmt.Fprintf(&b, "note:      %s\n", n)
