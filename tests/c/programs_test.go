@@ -192,6 +192,13 @@ func TestDebugTells(t *testing.T) {
 	})
 }
 
+func TestTheCPUHelpsAGPU(t *testing.T) {
+	if os.Getenv("QTSACCEL_TEST_VULKAN") != "1" {
+		t.Skip("QTSACCEL_TEST_VULKAN is not 1: there is no GPU to help")
+	}
+	require.Equal(t, "ok\n", run(t, "", "vulkan", compile(t, "beside", &product)))
+}
+
 func TestPanicBecomesAStatus(t *testing.T) {
 	program := compile(t, "panic", &hooked)
 	onEachBackend(t, func(t *testing.T, backend string) { run(t, "", backend, program) })
