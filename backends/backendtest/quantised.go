@@ -11,9 +11,18 @@ var quantised = []struct {
 	dtype tensor.DType
 	row   int64
 }{
-	{tensor.Q8_0, 32}, {tensor.Q4_0, 32}, {tensor.Q4_1, 32}, {tensor.Q5_0, 32}, {tensor.Q5_1, 32},
-	{tensor.IQ4NL, 32}, {tensor.MXFP4, 32},
-	{tensor.Q2_K, 256}, {tensor.Q3_K, 256}, {tensor.Q4_K, 256}, {tensor.Q5_K, 256}, {tensor.Q6_K, 256},
+	{tensor.Q8_0, 32},
+	{tensor.Q4_0, 32},
+	{tensor.Q4_1, 32},
+	{tensor.Q5_0, 32},
+	{tensor.Q5_1, 32},
+	{tensor.IQ4NL, 32},
+	{tensor.MXFP4, 32},
+	{tensor.Q2_K, 256},
+	{tensor.Q3_K, 256},
+	{tensor.Q4_K, 256},
+	{tensor.Q5_K, 256},
+	{tensor.Q6_K, 256},
 }
 
 // scaleOffsets are where the blocks of the K types have their f16 scales.

@@ -74,10 +74,16 @@ func TestErrorsNameTheOperatorAndLeaveTheGraph(t *testing.T) {
 		code  status.Code
 		words []string
 	}{
-		{"inner dimensions", func() error { _, err := g.Op("linear", []ops.Ref{x, head}, nil, 1); return err },
-			status.ShapeMismatch, []string{`graph "tts": op 0 "linear"`, `f32[2, 3] "x"`, `f32[5, 4] "head.weight"`}},
-		{"unknown operator", func() error { _, err := g.Op("linaer", nil, nil, 1); return err },
-			status.NotFound, []string{`"linaer"`}},
+		{
+			"inner dimensions", func() error { _, err := g.Op("linear", []ops.Ref{x, head}, nil, 1); return err },
+			status.ShapeMismatch,
+			[]string{`graph "tts": op 0 "linear"`, `f32[2, 3] "x"`, `f32[5, 4] "head.weight"`},
+		},
+		{
+			"unknown operator", func() error { _, err := g.Op("linaer", nil, nil, 1); return err },
+			status.NotFound,
+			[]string{`"linaer"`},
+		},
 		{"unknown attribute", func() error {
 			_, err := g.Op("softmax", []ops.Ref{x}, []ops.AttrArg{ops.IntAttr("axes", 1)}, 1)
 			return err
@@ -90,23 +96,41 @@ func TestErrorsNameTheOperatorAndLeaveTheGraph(t *testing.T) {
 			_, err := g.Op("softmax", []ops.Ref{x}, []ops.AttrArg{ops.IntAttr("axis", 1), ops.IntAttr("axis", 1)}, 1)
 			return err
 		}, status.InvalidArgument, []string{"given twice"}},
-		{"foreign tensor", func() error { _, err := g.Op("relu", []ops.Ref{99}, nil, 1); return err },
-			status.InvalidArgument, []string{"tensor 99", "2 tensors"}},
-		{"number of outputs", func() error { _, err := g.Op("relu", []ops.Ref{x}, nil, 2); return err },
-			status.InvalidArgument, []string{"2 outputs are asked for, the operator has 1"}},
-		{"too many inputs", func() error { _, err := g.Op("relu", []ops.Ref{x, x}, nil, 1); return err },
-			status.InvalidArgument, []string{"2 inputs are given, at most 1"}},
-		{"input missing", func() error { _, err := g.Op("linear", []ops.Ref{x}, nil, 1); return err },
-			status.InvalidArgument, []string{`input "weight" is missing`}},
+		{
+			"foreign tensor", func() error { _, err := g.Op("relu", []ops.Ref{99}, nil, 1); return err },
+			status.InvalidArgument,
+			[]string{"tensor 99", "2 tensors"},
+		},
+		{
+			"number of outputs", func() error { _, err := g.Op("relu", []ops.Ref{x}, nil, 2); return err },
+			status.InvalidArgument,
+			[]string{"2 outputs are asked for, the operator has 1"},
+		},
+		{
+			"too many inputs", func() error { _, err := g.Op("relu", []ops.Ref{x, x}, nil, 1); return err },
+			status.InvalidArgument,
+			[]string{"2 inputs are given, at most 1"},
+		},
+		{
+			"input missing", func() error { _, err := g.Op("linear", []ops.Ref{x}, nil, 1); return err },
+			status.InvalidArgument,
+			[]string{`input "weight" is missing`},
+		},
 		{"wrong dtype", func() error {
 			_, err := g.Op("embedding", []ops.Ref{head, x}, nil, 1)
 			return err
 		}, status.InvalidArgument, []string{`input "ids" is f32[2, 3], want i32 or i64`}},
 		{"input name", func() error { _, err := g.Input("x", f32(1)); return err }, status.AlreadyExists, []string{`"x"`}},
-		{"five dimensions", func() error { _, err := g.Input("five", f32(1, 1, 1, 1, 1)); return err },
-			status.InvalidArgument, []string{`input "five"`, "5 dimensions"}},
-		{"overflow", func() error { _, err := g.Input("big", f32(1<<32, 1<<32)); return err },
-			status.InvalidArgument, []string{`input "big"`, "overflows"}},
+		{
+			"five dimensions", func() error { _, err := g.Input("five", f32(1, 1, 1, 1, 1)); return err },
+			status.InvalidArgument,
+			[]string{`input "five"`, "5 dimensions"},
+		},
+		{
+			"overflow", func() error { _, err := g.Input("big", f32(1<<32, 1<<32)); return err },
+			status.InvalidArgument,
+			[]string{`input "big"`, "overflows"},
+		},
 		{"zero", func() error { _, err := g.Input("zero", f32(0)); return err }, status.InvalidArgument, []string{"is 0"}},
 		{"weight name", func() error { _, err := g.Weight(w, "nose.weight"); return err }, status.NotFound, []string{"nose.weight"}},
 		{"output tensor", func() error { return g.Output("y", -1) }, status.InvalidArgument, []string{"tensor -1"}},

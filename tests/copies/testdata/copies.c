@@ -60,7 +60,8 @@ struct foreign_params {
 
 static void foreign_product(void *base, void *cpu) {
     void *(*init)(struct foreign_params) = (void *(*)(struct foreign_params))symbol(base, "ggml_init");
-    void *(*new_2d)(void *, int, int64_t, int64_t) = (void *(*)(void *, int, int64_t, int64_t))symbol(base, "ggml_new_tensor_2d");
+    void *(*new_2d)(void *, int, int64_t, int64_t) =
+        (void *(*)(void *, int, int64_t, int64_t))symbol(base, "ggml_new_tensor_2d");
     float *(*data)(const void *) = (float *(*)(const void *))symbol(base, "ggml_get_data_f32");
     void *(*mul_mat)(void *, void *, void *) = (void *(*)(void *, void *, void *))symbol(base, "ggml_mul_mat");
     void *(*new_graph)(void *) = (void *(*)(void *))symbol(base, "ggml_new_graph");
@@ -94,10 +95,10 @@ static void open_foreign(int argc, char **argv) {
 /* ---- the library's ---- */
 
 static void *library;
-#define CALL(name, ...)                                                               \
-    do {                                                                              \
-        __typeof__(name) *call = (__typeof__(name) *)symbol(library, #name);          \
-        if (call(__VA_ARGS__) != QTSA_OK)                                             \
+#define CALL(name, ...)                                                                        \
+    do {                                                                                       \
+        __typeof__(name) *call = (__typeof__(name) *)symbol(library, #name);                   \
+        if (call(__VA_ARGS__) != QTSA_OK)                                                      \
             die(#name, ((__typeof__(qtsa_last_error) *)symbol(library, "qtsa_last_error"))()); \
     } while (0)
 
