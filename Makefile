@@ -68,8 +68,8 @@ HEADERS := $(wildcard include/*.h include/*.hpp)
 
 ##@ Building
 
-# $(call build-lib,FILE,FLAGS) builds the library. Go knows what is stale, and takes
-# well under a second to find that nothing is.
+# $(call build-lib,FILE,FLAGS) builds the library. Go compiles only what is stale; a
+# shared library it links anew each time, which takes a few seconds.
 build-lib = mkdir -p $(dir $(1)) && \
 	go build -buildmode=c-shared -trimpath $(2) -ldflags='-s -w -extldflags "$(LIB_LDFLAGS)"' -o $(1) ./capi && \
 	rm -f $(basename $(1)).h && ln -sfn $(notdir $(1)) $(dir $(1))$(notdir $(LIB_LINK))

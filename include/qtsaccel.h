@@ -24,8 +24,9 @@
  * negative code. After a failure, qtsa_last_error() on the same thread has the
  * words: the operator, tensor or file, and the numbers. No function ends the
  * process, and none prints: ggml's lines, too, go to the callback of
- * qtsa_set_log_callback(), and nowhere if none is set. (ggml's Vulkan backend and
- * the drivers write a few lines straight to stderr.)
+ * qtsa_set_log_callback(), and nowhere if none is set. (What a backend's debug
+ * option asks for goes to stderr then; ggml's Vulkan backend and the drivers write
+ * a few lines straight there.)
  *
  * HANDLES are opaque values, never addresses. Zero is no handle. A handle that is
  * null, freed, made up or of another kind gives QTSA_ERR_INVALID_HANDLE, from any
