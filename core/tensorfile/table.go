@@ -92,8 +92,5 @@ func CheckType(t tensor.Type, offset int64) (bytes int64, err error) {
 	if err := t.Check(true); err != nil {
 		return 0, Corruptf(offset, "%v", err)
 	}
-	if bytes = t.Bytes(); bytes < 0 { // 2^60 elements of 8 bytes
-		return 0, Corruptf(offset, "%v overflows", t)
-	}
-	return bytes, nil
+	return t.Bytes(), nil
 }
