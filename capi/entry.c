@@ -58,4 +58,4 @@ const char *qtsa_last_error(void) {
     return m ? m->text : "";
 }
 
-int32_t qtsa_version(void) { return QTSA_VERSION_MAJOR * 10000 + QTSA_VERSION_MINOR * 100 + QTSA_VERSION_PATCH; }
+int32_t qtsa_version(void) { return QTSA_VERSION; }

@@ -9,6 +9,8 @@ import (
 	"qtsaccel/core/backend"
 	"qtsaccel/core/graph"
 	"qtsaccel/core/session"
+	"qtsaccel/core/status"
+	"qtsaccel/core/tensor"
 )
 
 // The sizes of the options structs in version 0.1.
@@ -73,6 +75,35 @@ func portIndex(plan C.uintptr_t, find func(*session.Plan, string) (int, error), 
 			return err
 		}
 		*outIndex = C.size_t(i)
+		return nil
+	})
+}
+
+//export go_qtsa_plan_input_info
+func go_qtsa_plan_input_info(plan C.uintptr_t, index C.size_t, dims *C.const_int64_t, nDims C.size_t, outInfo *C.qtsa_tensor_info) C.qtsa_status {
+	return portInfo(plan, "input", func(p graph.Ports) []tensor.Type { return p.In }, index, dims, nDims, outInfo)
+}
+
+//export go_qtsa_plan_output_info
+func go_qtsa_plan_output_info(plan C.uintptr_t, index C.size_t, dims *C.const_int64_t, nDims C.size_t, outInfo *C.qtsa_tensor_info) C.qtsa_status {
+	return portInfo(plan, "output", func(p graph.Ports) []tensor.Type { return p.Out }, index, dims, nDims, outInfo)
+}
+
+func portInfo(plan C.uintptr_t, kind string, which func(graph.Ports) []tensor.Type, index C.size_t, dims *C.const_int64_t, nDims C.size_t, outInfo *C.qtsa_tensor_info) C.qtsa_status {
+	return with(plans, plan, func(p *session.Plan) error {
+		values, err := list[int64](dims, nDims, "dims")
+		if err != nil {
+			return err
+		}
+		ports, err := p.Ports(values)
+		if err != nil {
+			return err
+		}
+		types := which(ports)
+		if uint64(index) >= uint64(len(types)) {
+			return status.Errorf(status.InvalidArgument, "%s %d is asked for, the plan has %d", kind, uint64(index), len(types))
+		}
+		fillInfo(outInfo, types[index], types[index].Bytes())
 		return nil
 	})
 }

@@ -13,6 +13,14 @@
 #include "_cgo_export.h"
 #include "entry.h"
 
+extern qtsa_status go_qtsa_version_require(int32_t version);
+
+qtsa_status qtsa_version_require(int32_t version) {
+    if (capi_forked)
+        return QTSA_ERR_FORKED;
+    return go_qtsa_version_require(version);
+}
+
 extern qtsa_status go_qtsa_set_log_callback(qtsa_log_callback callback, uintptr_t user);
 
 qtsa_status qtsa_set_log_callback(qtsa_log_callback callback, void *user) {
@@ -535,6 +543,30 @@ qtsa_status qtsa_plan_output_index(qtsa_plan plan, const char *name, size_t *out
     if (!out_index)
         return capi_refuse_null("out_index");
     return go_qtsa_plan_output_index((uintptr_t)plan, name, out_index);
+}
+
+extern qtsa_status go_qtsa_plan_input_info(uintptr_t plan, size_t index, const int64_t *dims, size_t n_dims, qtsa_tensor_info *out_info);
+
+qtsa_status qtsa_plan_input_info(qtsa_plan plan, size_t index, const int64_t *dims, size_t n_dims, qtsa_tensor_info *out_info) {
+    if (out_info)
+        memset(out_info, 0, sizeof *out_info);
+    if (capi_forked)
+        return QTSA_ERR_FORKED;
+    if (!out_info)
+        return capi_refuse_null("out_info");
+    return go_qtsa_plan_input_info((uintptr_t)plan, index, dims, n_dims, out_info);
+}
+
+extern qtsa_status go_qtsa_plan_output_info(uintptr_t plan, size_t index, const int64_t *dims, size_t n_dims, qtsa_tensor_info *out_info);
+
+qtsa_status qtsa_plan_output_info(qtsa_plan plan, size_t index, const int64_t *dims, size_t n_dims, qtsa_tensor_info *out_info) {
+    if (out_info)
+        memset(out_info, 0, sizeof *out_info);
+    if (capi_forked)
+        return QTSA_ERR_FORKED;
+    if (!out_info)
+        return capi_refuse_null("out_info");
+    return go_qtsa_plan_output_info((uintptr_t)plan, index, dims, n_dims, out_info);
 }
 
 extern qtsa_status go_qtsa_plan_prepare(uintptr_t plan, const int64_t *dims, size_t n_dims);

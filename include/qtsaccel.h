@@ -85,6 +85,8 @@ extern "C" {
 #define QTSA_VERSION_MAJOR 0
 #define QTSA_VERSION_MINOR 1
 #define QTSA_VERSION_PATCH 0
+/* The same as one number, as qtsa_version() gives it. */
+#define QTSA_VERSION (QTSA_VERSION_MAJOR * 10000 + QTSA_VERSION_MINOR * 100 + QTSA_VERSION_PATCH)
 
 /* ---------------------------------------------------------------- Status -- */
 
@@ -128,10 +130,18 @@ QTSA_API const char *qtsa_last_error(void);
 
 /*
  * The version of the library that was loaded, as major * 10000 + minor * 100 +
- * patch, to compare with the QTSA_VERSION_* that the host was compiled with.
+ * patch, to compare with the QTSA_VERSION that the host was compiled with.
  * Since 0.1.
  */
 QTSA_API int32_t qtsa_version(void);
+
+/*
+ * Asks for a version: QTSA_VERSION, or whichever has all that the host calls. What is
+ * compiled against a version runs on it and on all later ones of the same major number.
+ * VERSION_MISMATCH: the library is older, or of another major number, and the message
+ * has both versions; INVALID_ARGUMENT: below 1. Since 0.1.
+ */
+QTSA_API qtsa_status qtsa_version_require(int32_t version);
 
 /* How grave a line for the log is. */
 enum { QTSA_LOG_DEBUG = 1, QTSA_LOG_INFO = 2, QTSA_LOG_WARN = 3, QTSA_LOG_ERROR = 4 };
@@ -825,6 +835,18 @@ QTSA_API qtsa_status qtsa_plan_free(qtsa_plan plan);
  */
 QTSA_API qtsa_status qtsa_plan_input_index(qtsa_plan plan, const char *name, size_t *out_index);
 QTSA_API qtsa_status qtsa_plan_output_index(qtsa_plan plan, const char *name, size_t *out_index);
+
+/*
+ * What an input or output is for these values of the dynamic dimensions, in the order
+ * in which they were declared: its element type, shape and bytes, by which a host finds
+ * room for it. Builds nothing, and waits for no run. INVALID_ARGUMENT: an index beyond
+ * the last, as many values as there are dimensions not given, or one out of its range.
+ * Since 0.1.
+ */
+QTSA_API qtsa_status qtsa_plan_input_info(qtsa_plan plan, size_t index, const int64_t *dims, size_t n_dims,
+                                          qtsa_tensor_info *out_info);
+QTSA_API qtsa_status qtsa_plan_output_info(qtsa_plan plan, size_t index, const int64_t *dims, size_t n_dims,
+                                           qtsa_tensor_info *out_info);
 
 /*
  * Builds what a run with these values of the dynamic dimensions needs, in the

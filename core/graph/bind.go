@@ -139,6 +139,28 @@ func (s *Snapshot) Bind(dims []int64, supports func(*ops.Call) bool) (*Program, 
 	return b.program, nil
 }
 
+// Ports are the types of the inputs and outputs for values of the dynamic dimensions.
+type Ports struct{ In, Out []tensor.Type }
+
+// Ports computes what the inputs and outputs are for values of the dynamic dimensions.
+func (s *Snapshot) Ports(dims []int64) (Ports, error) {
+	if err := s.CheckDims(dims); err != nil {
+		return Ports{}, err
+	}
+	v, _, err := s.view(dims)
+	if err != nil {
+		return Ports{}, status.Wrapf(err, "graph %q", s.graph.label)
+	}
+	var p Ports
+	for _, r := range s.inputs {
+		p.In = append(p.In, v.types[r])
+	}
+	for _, o := range s.outputs {
+		p.Out = append(p.Out, v.types[o.ref])
+	}
+	return p, nil
+}
+
 // view computes every type for values of the dynamic dimensions, and the bounds
 // of the inputs that serve as indices.
 func (s *Snapshot) view(dims []int64) (*view, map[ops.Ref]int64, error) {

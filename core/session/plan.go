@@ -18,6 +18,7 @@ type Plan struct {
 	refs     atomic.Int64
 	capacity int
 	supports func(*ops.Call) bool // what the plan may be made of
+	ports    atomic.Pointer[ports]
 
 	instances []*instance // the most recently used first
 	spare     *graph.Program
@@ -111,6 +112,27 @@ func (p *Plan) InputIndex(name string) (int, error) { return p.graph.InputIndex(
 
 // OutputIndex finds an output's index by name.
 func (p *Plan) OutputIndex(name string) (int, error) { return p.graph.OutputIndex(name) }
+
+// ports are the plan's for values of the dynamic dimensions that were asked for last:
+// a host asks for one after the other.
+type ports struct {
+	graph.Ports
+	dims []int64
+}
+
+// Ports gives what the inputs and outputs are for values of the dynamic dimensions. It
+// takes no turn of the session's.
+func (p *Plan) Ports(dims []int64) (graph.Ports, error) {
+	if last := p.ports.Load(); last != nil && sameDims(last.dims, dims) {
+		return last.Ports, nil
+	}
+	found, err := p.graph.Ports(dims)
+	if err != nil {
+		return graph.Ports{}, err
+	}
+	p.ports.Store(&ports{found, append([]int64(nil), dims...)})
+	return found, nil
+}
 
 // Prepare builds what a run with these values of the dynamic dimensions needs.
 func (p *Plan) Prepare(dims []int64) error {

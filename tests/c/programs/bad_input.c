@@ -41,6 +41,12 @@ static void names_and_versions(void) {
     CHECK(strcmp(qtsa_dtype_name(QTSA_DTYPE_Q4_K), "q4_K") == 0);
     CHECK(strcmp(qtsa_dtype_name(0), "invalid") == 0);
     CHECK(qtsa_version() == QTSA_VERSION_MAJOR * 10000 + QTSA_VERSION_MINOR * 100 + QTSA_VERSION_PATCH);
+    OK(qtsa_version_require(QTSA_VERSION));
+    OK(qtsa_version_require(1));
+    WRONG(QTSA_ERR_VERSION_MISMATCH, qtsa_version_require(QTSA_VERSION + 1), "0.1.0", "0.1.1");
+    WRONG(QTSA_ERR_VERSION_MISMATCH, qtsa_version_require(12345), "0.1.0", "1.23.45");
+    WRONG(QTSA_ERR_INVALID_ARGUMENT, qtsa_version_require(0), "version is 0");
+    WRONG(QTSA_ERR_INVALID_ARGUMENT, qtsa_version_require(INT32_MIN), "version is -2147483648");
 }
 
 static void shapes_and_sizes(void) {
@@ -405,6 +411,20 @@ static void dynamic_dimensions(void) {
     OK(qtsa_graph_info(g, b, &info));
     CHECK(info.rank == 2 && info.shape[0] == -1 && info.shape[1] == 2 && info.bytes == 32);
     OK(qtsa_plan_create(good.session, g, NULL, &p));
+    t = 3;
+    OK(qtsa_plan_output_info(p, 0, &t, 1, &info));
+    CHECK(info.dtype == QTSA_DTYPE_F32 && info.rank == 2 && info.shape[0] == 3 && info.shape[1] == 2);
+    CHECK(info.shape[2] == 0 && info.bytes == 24);
+    t = 4;
+    OK(qtsa_plan_input_info(p, 0, &t, 1, &info));
+    CHECK(info.dtype == QTSA_DTYPE_F32 && info.rank == 2 && info.shape[0] == 4 && info.bytes == 32);
+    WRONG(QTSA_ERR_INVALID_ARGUMENT, qtsa_plan_output_info(p, 1, &t, 1, &info), "output 1", "has 1");
+    CHECK(info.dtype == 0 && info.rank == 0 && info.bytes == 0);
+    WRONG(QTSA_ERR_INVALID_ARGUMENT, qtsa_plan_input_info(p, SIZE_MAX, &t, 1, &info), "18446744073709551615");
+    WRONG(QTSA_ERR_INVALID_ARGUMENT, qtsa_plan_output_info(p, 0, NULL, 0, &info), "0 values", "1 dynamic");
+    WRONG(QTSA_ERR_INVALID_ARGUMENT, qtsa_plan_output_info(p, 0, NULL, 1, &info), "dims is null");
+    t = 5;
+    WRONG(QTSA_ERR_INVALID_ARGUMENT, qtsa_plan_output_info(p, 0, &t, 1, &info), "\"t\"", "5", "1 to 4");
     OK(qtsa_run_options_init(&o, sizeof o));
     o.dims = &t;
     o.n_dims = 1;

@@ -85,6 +85,7 @@ static void every_function(void) {
     qtsa_plan_options plan_options;
     qtsa_run_options run_options;
 
+    FORKED(qtsa_version_require(QTSA_VERSION));
     FORKED(qtsa_set_log_callback(NULL, NULL));
     FORKED(qtsa_tensor_bytes(QTSA_DTYPE_F32, shape, 2, &n));
     CHECK(n == 0);
@@ -147,6 +148,8 @@ static void every_function(void) {
     FORKED(qtsa_plan_input_index(m.plan, "x", &n));
     FORKED(qtsa_plan_output_index(m.plan, "y", &n));
     FORKED(qtsa_plan_prepare(m.plan, NULL, 0));
+    FORKED(qtsa_plan_input_info(m.plan, 0, NULL, 0, &info));
+    FORKED(qtsa_plan_output_info(m.plan, 0, NULL, 0, &info));
     FORKED(qtsa_run_options_init(&run_options, sizeof run_options));
     FORKED(qtsa_plan_run(m.plan, NULL, 0, NULL, 0, NULL));
     FORKED(qtsa_plan_placement_copy(m.plan, QTSA_FORMAT_TEXT, text, sizeof text, &n));
