@@ -111,8 +111,8 @@ def test_dynamic_dimensions(session):
     for dims, shape, says in [
         ({}, (3, 4), "dims lacks m"),
         ({"m": 2, "k": 1}, (3, 4), "no dynamic dimension 'k'; known: n, m"),
-        ({"m": 2}, (65, 4), "n is 65, and goes from 1 to 64"),
-        ({"m": 9}, (9, 4), "m is 9"),
+        ({"m": 2}, (65, 4), '"n" is 65, it ranges from 1 to 64'),
+        ({"m": 9}, (9, 4), '"m" is 9'),
         ({"m": 2, "n": 5}, (3, 4), r"\[3, 4\], want \[5, 4\]"),
     ]:
         with pytest.raises(qa.Error, match=says):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -171,9 +170,6 @@ class Graph(Handle):
         self.states: dict[str, Tensor] = {}
         self.dims: dict[str, Dim] = {}
         self._constants: Weights | None = None
-        # How the graph came to be, to find the shapes that values of the dynamic
-        # dimensions lead to: each entry adds one thing to another graph again.
-        self._history: list[Callable[[Graph, Callable[[int], int]], object]] = []
         self._make(api.graph_create, label.encode())
 
     def dim(self, name: str, min: int, max: int) -> Dim:
@@ -187,18 +183,15 @@ class Graph(Handle):
 
     def input(self, name: str, dtype: DTypeLike, shape: Iterable[int]) -> Tensor:
         """An input that each run uploads."""
-        own, dims = dtype_of(dtype), tuple(shape)
-        t = self._typed(api.graph_input, name, own, dims)
+        dims = tuple(shape)
+        t = self._typed(api.graph_input, name, dtype_of(dtype), dims)
         self.inputs[name] = t, dims
-        self._history.append(lambda g, bind: g.input(name, own, map(bind, dims)))
         return t
 
     def state(self, name: str, dtype: DTypeLike, shape: Iterable[int]) -> Tensor:
         """State of the session that keeps its content between runs."""
-        own, dims = dtype_of(dtype), tuple(shape)
-        t = self._typed(api.graph_state, name, own, dims)
+        t = self._typed(api.graph_state, name, dtype_of(dtype), tuple(shape))
         self.states[name] = t
-        self._history.append(lambda g, bind: g.state(name, own, map(bind, dims)))
         return t
 
     def _typed(self, add: Callable[..., int], name: str, dtype: DType, shape: tuple[int, ...]) -> Tensor:
@@ -208,19 +201,6 @@ class Graph(Handle):
 
     def weight(self, weights: Weights, name: str) -> Tensor:
         """A tensor of the weights, which the graph keeps alive from then on."""
-        t = self._weight(weights, name)
-        info = self.info(t)
-
-        def again(g: Graph, _: object) -> None:  # without the data, which may be gone or large
-            if g._constants is None:
-                g._constants = Weights()
-            g._constants.declare(str(t.index), info.dtype, info.shape)
-            g._weight(g._constants, str(t.index))
-
-        self._history.append(again)
-        return t
-
-    def _weight(self, weights: Weights, name: str) -> Tensor:
         index = ctypes.c_int32()
         check(api.graph_weight(self._value, weights._value, name.encode(), ctypes.byref(index)))
         return Tensor(self, index.value)
@@ -246,12 +226,6 @@ class Graph(Handle):
         c_in = (ctypes.c_int32 * max(len(indices), 1))(*indices)
         c_out = (ctypes.c_int32 * outputs)()
         check(api.graph_op(self._value, name.encode(), c_in, len(indices), c_attrs(attrs), len(attrs), c_out, outputs))
-        attrs = tuple((n, t, v if isinstance(v, (int, float, str)) else tuple(v)) for n, t, v in attrs)
-        self._history.append(
-            lambda g, bind: g.op(
-                name, [None if t is None else Tensor(g, t.index) for t in inputs], _bound(attrs, bind), outputs
-            )
-        )
         return tuple(Tensor(self, i) for i in c_out)
 
     def output(self, name: str, tensor: Tensor) -> None:
@@ -275,15 +249,6 @@ class Graph(Handle):
         return f"<Graph {self.label!r}: ({', '.join(parts)}) -> ({', '.join(outs)})>"
 
 
-def _bound(attrs: Attributes, bind: Callable[[int], int]) -> Attributes:
-    def value(v: Any) -> Any:
-        if isinstance(v, int):
-            return bind(v)
-        return tuple(bind(n) if isinstance(n, int) else n for n in v) if isinstance(v, tuple) else v
-
-    return tuple((name, kind, value(v)) for name, kind, v in attrs)
-
-
 def add_op(
     graph: Graph | None, name: str, operands: Sequence[Operand | None], attrs: Attributes, outputs: int
 ) -> tuple[Tensor, ...]:
@@ -294,13 +259,3 @@ def add_op(
         raise invalid(f"{name}: one input at least must be a tensor of a graph")
     tensors = [x if x is None or isinstance(x, Tensor) else graph.constant(x) for x in operands]
     return graph.op(name, tensors, attrs, outputs)
-
-
-def output_shapes(
-    history: Sequence[Callable[[Graph, Callable[[int], int]], object]], outputs: Sequence[int], values: dict[int, int]
-) -> list[tuple[int, ...]]:
-    """The shapes of tensors for values of the dynamic dimensions, by building the graph for these."""
-    with Graph("shapes") as g:
-        for again in history:
-            again(g, lambda n: values[n] if isinstance(n, Dim) else n)
-        return [g.info(Tensor(g, i)).shape for i in outputs]

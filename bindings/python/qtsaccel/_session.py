@@ -15,10 +15,10 @@ from ._arrays import Array, as_array, check_shape, host_array, numpy_dtype, poin
 from ._backend import Backend, Report
 from ._bindings import Status, Timing
 from ._errors import from_status, invalid
-from ._graph import Dim, Graph, output_shapes
+from ._graph import Dim, Graph
 from ._handle import Handle
 from ._library import api, check
-from ._weights import TensorInfo
+from ._weights import TensorInfo, c_shape, info_of
 
 _sessions: weakref.WeakSet[Session] = weakref.WeakSet()
 
@@ -126,7 +126,6 @@ class Plan(Handle):
         self._make(api.plan_create, session._value, graph._value, ctypes.byref(options))
         self._label = graph.label
         self._dims = list(graph.dims.values())
-        self._history = list(graph._history)
         self._inputs: dict[str, tuple[int, _Port]] = {}
         for i, (name, (tensor, shape)) in enumerate(graph.inputs.items()):
             info = tensor.info
@@ -139,7 +138,6 @@ class Plan(Handle):
             port = _Port("output", name, numpy_dtype(info.dtype, f"output {name!r}"), info.shape, -1 in info.shape)
             self._outputs[name] = i, port
         self._all = tuple(self._outputs)
-        self._indices = [t.index for t in graph.outputs.values()]
         self._shapes: dict[tuple[int, ...], list[tuple[int, ...]]] = {}
         self._frames: list[_Frame] = []
         for name, tensor in graph.states.items():
@@ -268,12 +266,13 @@ class Plan(Handle):
     def _shape_of(self, output: int, values: dict[int, int]) -> tuple[int, ...]:
         key = tuple(values[d] for d in self._dims)
         if key not in self._shapes:
-            for d, n in zip(self._dims, key):
-                if not d.min <= n <= d.max:
-                    raise invalid(f"{d.name} is {n}, and goes from {d.min} to {d.max}")
+            found, raw = [], _bindings.TensorInfo()
+            for i in range(len(self._outputs)):
+                check(api.plan_output_info(self._value, i, *c_shape(key), ctypes.byref(raw)))
+                found.append(info_of(raw).shape)
             if len(self._shapes) > 256:  # streams with ever new lengths
                 self._shapes.clear()
-            self._shapes[key] = output_shapes(self._history, self._indices, values)
+            self._shapes[key] = found
         return self._shapes[key][output]
 
     def _unknown(self, kind: str, name: str, known: Mapping[str, object]) -> Exception:
@@ -284,8 +283,7 @@ class Plan(Handle):
     def prepare(self, dims: Mapping[str, int] | None = None) -> None:
         """Builds ahead what runs with these values of the dynamic dimensions need."""
         values = self._values({}, dims)
-        c_dims = (ctypes.c_int64 * max(len(self._dims), 1))(*(values[d] for d in self._dims))
-        check(api.plan_prepare(self._value, c_dims, len(self._dims)))
+        check(api.plan_prepare(self._value, *c_shape(values[d] for d in self._dims)))
 
     @property
     def placement(self) -> Report:
