@@ -30,6 +30,7 @@ DEBIAN_BUILD := gcc g++ git pkg-config
 DEBIAN_EXAMPLES := libpng-dev libsndfile1-dev libcjson-dev
 DEBIAN_VULKAN := mesa-vulkan-drivers libvulkan1
 DEBIAN_LINT := clang-format
+DEBIAN_BENCH := libdnnl-dev
 DEBIAN_SYSTEM_TEST := debootstrap
 
 ##@ Setting up
@@ -260,7 +261,9 @@ bench: lib ## Measure against raw ggml and ONNX Runtime; writes dist/bench/
 	@$(MAKE) -C bench
 
 .PHONY: bench-ops
-bench-ops: lib ## Measure single operators against raw ggml and oneDNN (libdnnl-dev); writes dist/bench/ops.json
+bench-ops: lib ## Measure single operators against raw ggml, oneDNN and ONNX Runtime, THREADS=1 each; writes dist/bench/ops.json
+	@build/deps.sh $(DEBIAN_BENCH)
+	@$(PROVISION) onnxruntime
 	@$(MAKE) -C bench ops
 
 .PHONY: bench-python

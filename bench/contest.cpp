@@ -1,9 +1,11 @@
-// contest ROUNDS: runs the contestants linked into this program in turn, ROUNDS
+// contest ROUNDS [CASE]: runs the contestants linked into this program in turn, ROUNDS
 // times, the first one changing from round to round, and writes one JSON object:
 // per contestant the microseconds per unit of each round, the heap allocations per
-// unit that its thread made, and its largest error.
+// unit that its thread made, and its largest error; or why it cannot do the job. With
+// a case, only those whose name ends in it.
 #include "contest.hpp"
 
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
@@ -33,6 +35,16 @@ struct Lane {
     std::vector<double> micros;
     double allocations = 0;
     double error = 0;
+    std::string cannot;
+
+    void enter(const Entered &entered) {
+        name = entered.name;
+        try {
+            contestant = entered.make();
+        } catch (const CannotDo &e) {
+            cannot = e.what();
+        }
+    }
 
     void run(bool warm_up) {
         const double units = static_cast<double>(contestant->units());
@@ -49,6 +61,10 @@ struct Lane {
     }
 
     void print(const char *separator) const {
+        if (contestant == nullptr) {
+            std::printf("%s\n{\"name\":\"%s\",\"cannot\":\"%s\"}", separator, name.c_str(), quotable(cannot).c_str());
+            return;
+        }
         std::printf("%s\n{\"name\":\"%s\",\"units\":%ld,\"allocations\":%g,\"error\":%g,\"micros\":[", separator,
                     name.c_str(), contestant->units(), allocations, error);
         for (size_t i = 0; i < micros.size(); i++) {
@@ -56,17 +72,41 @@ struct Lane {
         }
         std::printf("]}");
     }
+
+  private:
+    // Text that may stand between quotation marks in JSON.
+    static std::string quotable(std::string text) {
+        for (char &c : text) {
+            if (c == '"' || c == '\\') {
+                c = '\'';
+            } else if (static_cast<unsigned char>(c) < ' ') {
+                c = ' ';
+            }
+        }
+        return text;
+    }
 };
 
-void contest(int rounds) {
+bool ends_in(const std::string &name, const std::string &suffix) {
+    return name.size() >= suffix.size() && name.compare(name.size() - suffix.size(), suffix.size(), suffix) == 0;
+}
+
+void contest(int rounds, const std::string &suffix) {
     constexpr int warm_ups = 2;
     std::vector<Lane> lanes;
+    std::vector<size_t> able;
     for (const Entered &e : entries()) {
-        lanes.push_back({e.name, e.make(), {}});
+        if (!ends_in(e.name, suffix)) {
+            continue;
+        }
+        lanes.emplace_back().enter(e);
+        if (lanes.back().contestant != nullptr) {
+            able.push_back(lanes.size() - 1);
+        }
     }
     for (int r = -warm_ups; r < rounds; r++) {
-        for (size_t i = 0; i < lanes.size(); i++) {
-            lanes[(i + static_cast<size_t>(r + warm_ups)) % lanes.size()].run(r < 0);
+        for (size_t i = 0; i < able.size(); i++) {
+            lanes[able[(i + static_cast<size_t>(r + warm_ups)) % able.size()]].run(r < 0);
         }
     }
     std::printf("[");
@@ -90,16 +130,21 @@ std::string place(const char *variable) {
     return value;
 }
 
+int threads() {
+    const char *value = std::getenv("BENCH_THREADS");
+    return value == nullptr ? 1 : std::max(1, std::atoi(value));
+}
+
 }  // namespace bench
 
 int main(int argc, char **argv) {
-    const int rounds = argc == 2 ? std::atoi(argv[1]) : 0;
+    const int rounds = argc == 2 || argc == 3 ? std::atoi(argv[1]) : 0;
     if (rounds < 1) {
-        std::fprintf(stderr, "usage: %s ROUNDS\n", argv[0]);
+        std::fprintf(stderr, "usage: %s ROUNDS [CASE]\n", argv[0]);
         return 2;
     }
     try {
-        bench::contest(rounds);
+        bench::contest(rounds, argc == 3 ? std::string(" ") + argv[2] : std::string());
     } catch (const std::exception &e) {
         std::fprintf(stderr, "%s: %s\n", argv[0], e.what());
         return 1;

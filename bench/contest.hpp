@@ -7,6 +7,7 @@
 
 #include <functional>
 #include <memory>
+#include <stdexcept>
 #include <string>
 
 namespace bench {
@@ -25,6 +26,12 @@ struct Contestant {
     virtual double check() = 0;
 };
 
+// What making a contestant throws that cannot do the job: why. It is listed with the
+// reason, and the others go on.
+struct CannotDo : std::runtime_error {
+    using std::runtime_error::runtime_error;
+};
+
 // Enters a contestant under a name. make is called once, before any timing.
 struct Entry {
     Entry(std::string name, std::function<std::unique_ptr<Contestant>()> make);
@@ -34,5 +41,8 @@ struct Entry {
 // The driver passes places in this way: BENCH_LIB, the folder with libqtsaccel
 // and its plugins; QTSACCEL_SHARED_DATA; BENCH_ONNXRUNTIME, its shared library.
 std::string place(const char *variable);
+
+// The threads that each contestant computes with: BENCH_THREADS, else 1.
+int threads();
 
 }  // namespace bench

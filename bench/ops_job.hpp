@@ -1,5 +1,5 @@
 // Single operators: products with weights of several types, a convolution, an
-// attention, and a product so small that it is all overhead. One thread each.
+// attention, and a product so small that it is all overhead.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@ enum class Operation { product, convolution, attention };
 struct OpsCase {
     const char *name;
     Operation operation;
-    const char *dtype;  // of a product's weight: f32, f16, bf16, q8_0
+    const char *dtype;  // of a product's weight
     int64_t rows, n_in, n_out;
     long units;  // calls in a round
 };
@@ -32,6 +32,7 @@ constexpr OpsCase ops_cases[] = {
     {"matmul_f16_512", Operation::product, "f16", 512, 2048, 2048, 1},
     {"matmul_bf16_512", Operation::product, "bf16", 512, 2048, 2048, 1},
     {"matmul_q8_0_512", Operation::product, "q8_0", 512, 2048, 2048, 1},
+    {"matmul_q4_0_512", Operation::product, "q4_0", 512, 2048, 2048, 1},
     {"matmul_f32_1", Operation::product, "f32", 1, 2048, 2048, 20},
     {"conv2d", Operation::convolution, "f32", 0, 0, 0, 1},
     {"attention", Operation::attention, "f32", 0, 0, 0, 1},
@@ -39,7 +40,9 @@ constexpr OpsCase ops_cases[] = {
 
 class OpsJob : public Contestant {
   public:
-    explicit OpsJob(const OpsCase &c);
+    // channels_first: a convolution's image comes and goes as [channels, side, side],
+    // which some like better; bringing it there is no part of the job.
+    explicit OpsJob(const OpsCase &c, bool channels_first = false);
 
     long units() const override { return case_.units; }
     void round() override;
@@ -51,14 +54,18 @@ class OpsJob : public Contestant {
 
     const OpsCase &what() const { return case_; }
     // A product's weight [n_out, n_in], a convolution's [n_out, 3, 3, c_in]: numbers that
-    // bf16 has, and q8_0 nearly.
+    // bf16 has and, if it is the case's type, q4_0; q8_0 and f16 nearly.
     const std::vector<float> &weight() const { return weight_; }
+    // A convolution's as [n_out, c_in, 3, 3].
+    std::vector<float> channels_first_weight() const;
 
   private:
     double want(size_t i) const;
 
     OpsCase case_;
-    std::vector<float> weight_, x_, y_;
+    bool channels_first_;
+    std::vector<float> weight_, x_;  // the channels last
+    std::vector<float> given_, y_;   // as the contestant has them
 };
 
 }  // namespace bench

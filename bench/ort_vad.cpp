@@ -1,52 +1,24 @@
 // Silero VAD on ONNX Runtime through its C API: one thread, the state's tensors
 // swapped from window to window, all of them made once.
-#include <dlfcn.h>
-#include <onnxruntime_c_api.h>
-
 #include <array>
-#include <stdexcept>
 
+#include "ort.hpp"
 #include "vad_job.hpp"
 
 namespace {
 
-const OrtApi *api() {
-    static const OrtApi *const table = [] {
-        const std::string path = bench::place("BENCH_ONNXRUNTIME");
-        void *library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
-        if (library == nullptr) {
-            throw std::runtime_error(dlerror());
-        }
-        const auto base = reinterpret_cast<const OrtApiBase *(*)()>(dlsym(library, "OrtGetApiBase"));
-        if (base == nullptr) {
-            throw std::runtime_error(dlerror());
-        }
-        return base()->GetApi(ORT_API_VERSION);
-    }();
-    return table;
-}
-
-void must(OrtStatus *status) {
-    if (status != nullptr) {
-        const std::string message = api()->GetErrorMessage(status);
-        api()->ReleaseStatus(status);
-        throw std::runtime_error("ONNX Runtime: " + message);
-    }
-}
+using bench::must;
+using bench::ort;
 
 class OrtVad : public bench::VadJob {
   public:
     OrtVad() {
-        OrtSessionOptions *options;
-        must(api()->CreateEnv(ORT_LOGGING_LEVEL_ERROR, "bench", &environment_));
-        must(api()->CreateSessionOptions(&options));
-        must(api()->SetIntraOpNumThreads(options, 1));
-        must(api()->SetInterOpNumThreads(options, 1));
-        must(api()->SetSessionGraphOptimizationLevel(options, ORT_ENABLE_ALL));
-        must(api()->CreateSession(environment_, data("silero_vad_op18_ifless.onnx").c_str(), options, &session_));
-        api()->ReleaseSessionOptions(options);
+        OrtSessionOptions *options = bench::ort_options();
+        must(ort()->CreateSession(bench::ort_environment(), data("silero_vad_op18_ifless.onnx").c_str(), options,
+                                  &session_));
+        ort()->ReleaseSessionOptions(options);
 
-        must(api()->CreateCpuMemoryInfo(OrtArenaAllocator, OrtMemTypeDefault, &memory_));
+        must(ort()->CreateCpuMemoryInfo(OrtArenaAllocator, OrtMemTypeDefault, &memory_));
         input_ = tensor(window_.data(), window_.size(), {1, samples}, ONNX_TENSOR_ELEMENT_DATA_TYPE_FLOAT);
         rate_ = tensor(&rate_value_, 1, {}, ONNX_TENSOR_ELEMENT_DATA_TYPE_INT64);
         output_ = tensor(&probability_, 1, {1, 1}, ONNX_TENSOR_ELEMENT_DATA_TYPE_FLOAT);
@@ -58,11 +30,10 @@ class OrtVad : public bench::VadJob {
 
     ~OrtVad() override {
         for (OrtValue *value : {input_, rate_, output_, state_[0], state_[1]}) {
-            api()->ReleaseValue(value);
+            ort()->ReleaseValue(value);
         }
-        api()->ReleaseMemoryInfo(memory_);
-        api()->ReleaseSession(session_);
-        api()->ReleaseEnv(environment_);
+        ort()->ReleaseMemoryInfo(memory_);
+        ort()->ReleaseSession(session_);
     }
 
   protected:
@@ -74,7 +45,7 @@ class OrtVad : public bench::VadJob {
         std::copy(window, window + samples, window_.begin());
         const std::array<const OrtValue *, 3> inputs = {input_, state_[now_], rate_};
         std::array<OrtValue *, 2> outputs = {output_, state_[1 - now_]};
-        must(api()->Run(session_, nullptr, input_names, inputs.data(), inputs.size(), output_names, outputs.size(),
+        must(ort()->Run(session_, nullptr, input_names, inputs.data(), inputs.size(), output_names, outputs.size(),
                         outputs.data()));
         now_ = 1 - now_;
         return probability_;
@@ -84,12 +55,11 @@ class OrtVad : public bench::VadJob {
     template <typename T>
     OrtValue *tensor(T *values, size_t count, const std::vector<int64_t> &shape, ONNXTensorElementDataType type) {
         OrtValue *value;
-        must(api()->CreateTensorWithDataAsOrtValue(memory_, values, count * sizeof(T), shape.data(), shape.size(), type,
+        must(ort()->CreateTensorWithDataAsOrtValue(memory_, values, count * sizeof(T), shape.data(), shape.size(), type,
                                                    &value));
         return value;
     }
 
-    OrtEnv *environment_ = nullptr;
     OrtSession *session_ = nullptr;
     OrtMemoryInfo *memory_ = nullptr;
     OrtValue *input_ = nullptr, *rate_ = nullptr, *output_ = nullptr;

@@ -1,10 +1,13 @@
-// qtsaccel's side of a contest: the CPU with one thread, errors as exceptions.
+// qtsaccel's side of a contest: the CPU with the contest's threads, errors as
+// exceptions.
 #pragma once
 
 #include <qtsaccel.h>
 
 #include <stdexcept>
 #include <string>
+
+#include "contest.hpp"
 
 namespace bench {
 
@@ -20,7 +23,7 @@ class QtsaCpu {
         qtsa_backend_options options;
         must(qtsa_backend_options_init(&options, sizeof options));
         options.backend = "cpu";
-        options.threads = 1;
+        options.threads = threads();
         must(qtsa_backend_create(&options, &backend_));
     }
     ~QtsaCpu() { qtsa_backend_free(backend_); }

@@ -1,7 +1,5 @@
 // Single operators through qtsaccel's operator-level calls.
-#include <ggml.h>
-
-#include "ops_job.hpp"
+#include "ops_weight.hpp"
 #include "qtsa_cpu.hpp"
 
 namespace {
@@ -19,19 +17,13 @@ class QtsaOp : public bench::OpsJob {
         desc.shape[0] = c.operation == Operation::product ? c.n_out : bench::conv_channels;
         desc.shape[1] = c.operation == Operation::product ? c.n_in : 9 * bench::conv_channels;
         const std::string dtype = c.dtype;
-        const ggml_type type = dtype == "f16"    ? GGML_TYPE_F16
-                               : dtype == "bf16" ? GGML_TYPE_BF16
-                               : dtype == "q8_0" ? GGML_TYPE_Q8_0
-                                                 : GGML_TYPE_F32;
         desc.dtype = dtype == "f16"    ? QTSA_DTYPE_F16
                      : dtype == "bf16" ? QTSA_DTYPE_BF16
                      : dtype == "q8_0" ? QTSA_DTYPE_Q8_0
+                     : dtype == "q4_0" ? QTSA_DTYPE_Q4_0
                                        : QTSA_DTYPE_F32;
-        std::vector<char> data(ggml_row_size(type, desc.shape[1]) * static_cast<size_t>(desc.shape[0]));
-        if (type != GGML_TYPE_F32) {
-            ggml_get_type_traits(type)->from_float_ref(weight().data(), data.data(), desc.shape[0] * desc.shape[1]);
-        }
-        desc.data = type == GGML_TYPE_F32 ? static_cast<const void *>(weight().data()) : data.data();
+        const std::vector<char> data = bench::packed(c, weight());
+        desc.data = data.data();
         desc.bytes = data.size();
         must(qtsa_matrix_create(cpu_.get(), &desc, &job_.weight));
         job_.n_out = desc.shape[0];

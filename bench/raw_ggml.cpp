@@ -61,8 +61,8 @@ ggml_backend_t make_cpu() {
     const auto set_pool =
         entry<decltype(&ggml_backend_cpu_set_threadpool)>(registry, "ggml_backend_cpu_set_threadpool");
     const auto set_threads = entry<ggml_backend_set_n_threads_t>(registry, "ggml_backend_set_n_threads");
-    ggml_threadpool_params params = ggml_threadpool_params_default(1);
-    set_threads(backend, 1);
+    ggml_threadpool_params params = ggml_threadpool_params_default(threads());
+    set_threads(backend, threads());
     set_pool(backend, new_pool(&params));
     return backend;
 }

@@ -1,5 +1,5 @@
 // ggml's CPU backend as a careful C++ program would use it by itself: the best
-// plugin for this machine, one thread, a kept threadpool. The yardstick.
+// plugin for this machine, a kept threadpool. The yardstick.
 //
 // The libraries are qtsaccel's own copies, whose symbols begin with qtsg instead
 // of ggml; the driver generates a header that maps the names, and compiles all
@@ -14,7 +14,7 @@
 
 namespace bench {
 
-// A CPU backend with one thread; one for the whole process, never freed.
+// A CPU backend with the contest's threads; one for the whole process, never freed.
 ggml_backend_t raw_cpu();
 
 // Gives every tensor of a context memory of its own, zeroed, that begins on a cache

@@ -1,9 +1,9 @@
-// Single operators on raw ggml: products as it has them, its flash attention. It has
-// no convolution with the channels last.
+// Single operators on raw ggml: products as it has them, its flash attention, its
+// convolution without im2col, which has the channels first.
 #include <cmath>
 #include <cstring>
 
-#include "ops_job.hpp"
+#include "ops_weight.hpp"
 #include "raw_ggml.hpp"
 
 namespace {
@@ -12,7 +12,7 @@ using bench::Operation;
 
 class RawOp : public bench::OpsJob {
   public:
-    explicit RawOp(const bench::OpsCase &c) : OpsJob(c) {
+    explicit RawOp(const bench::OpsCase &c) : OpsJob(c, c.operation == Operation::convolution) {
         ggml_context *ctx = graph_.ctx();
         if (c.operation == Operation::attention) {
             ggml_tensor *qkv[3];
@@ -26,21 +26,22 @@ class RawOp : public bench::OpsJob {
             graph_.allocate();
             return;
         }
-        const std::string dtype = c.dtype;
-        const ggml_type type = dtype == "f16"    ? GGML_TYPE_F16
-                               : dtype == "bf16" ? GGML_TYPE_BF16
-                               : dtype == "q8_0" ? GGML_TYPE_Q8_0
-                                                 : GGML_TYPE_F32;
-        ggml_tensor *w = ggml_new_tensor_2d(ctx, type, c.n_in, c.n_out);
-        in_[0] = ggml_new_tensor_2d(ctx, GGML_TYPE_F32, c.n_in, c.rows);
-        out_ = ggml_mul_mat(ctx, w, in_[0]);
+        ggml_tensor *w;
+        if (c.operation == Operation::convolution) {
+            constexpr auto side = bench::conv_side, channels = bench::conv_channels;
+            w = ggml_new_tensor_4d(ctx, GGML_TYPE_F32, 3, 3, channels, channels);
+            in_[0] = ggml_new_tensor_3d(ctx, GGML_TYPE_F32, side, side, channels);
+            out_ = ggml_conv_2d_direct(ctx, w, in_[0], 1, 1, 1, 1, 1, 1);
+        } else {
+            w = ggml_new_tensor_2d(ctx, bench::weight_type(c), c.n_in, c.n_out);
+            in_[0] = ggml_new_tensor_2d(ctx, GGML_TYPE_F32, c.n_in, c.rows);
+            out_ = ggml_mul_mat(ctx, w, in_[0]);
+        }
         graph_.expand(out_);
         graph_.allocate();
-        if (type == GGML_TYPE_F32) {
-            std::memcpy(w->data, weight().data(), ggml_nbytes(w));
-        } else {
-            ggml_get_type_traits(type)->from_float_ref(weight().data(), w->data, c.n_in * c.n_out);
-        }
+        const std::vector<char> data =
+            bench::packed(c, c.operation == Operation::convolution ? channels_first_weight() : weight());
+        std::memcpy(w->data, data.data(), data.size());
     }
 
   protected:
@@ -62,7 +63,6 @@ class RawOp : public bench::OpsJob {
 const auto entries = [] {
     std::vector<bench::Entry> list;
     for (const bench::OpsCase &c : bench::ops_cases) {
-        if (c.operation == Operation::convolution) continue;
         list.emplace_back(std::string("raw ggml ") + c.name, [&c] { return std::make_unique<RawOp>(c); });
     }
     return list;

@@ -14,10 +14,11 @@ import (
 // lane is what one contestant did, as contest.cpp writes it.
 type lane struct {
 	Name        string    `json:"name"`
-	Units       int       `json:"units"`       // of work in a round
-	Allocations float64   `json:"allocations"` // on the heap, per unit
-	Error       float64   `json:"error"`       // the largest against the golden
-	Micros      []float64 `json:"micros"`      // per unit, of each round
+	Units       int       `json:"units"`            // of work in a round
+	Allocations float64   `json:"allocations"`      // on the heap, per unit
+	Error       float64   `json:"error"`            // the largest against the golden
+	Micros      []float64 `json:"micros"`           // per unit, of each round
+	Cannot      string    `json:"cannot,omitempty"` // why it cannot do the job; all else is zero then
 }
 
 // contest is what its contestants did; the rounds of all belong together.
@@ -73,9 +74,9 @@ type programs struct {
 	env    []string
 }
 
-// contest runs a contest.
-func (p programs) contest(name string, rounds int) (contest, error) {
-	out, err := p.run(name, strconv.Itoa(rounds))
+// contest runs a contest; with a case, that of its contestants whose names end in it.
+func (p programs) contest(name string, rounds int, ofCase ...string) (contest, error) {
+	out, err := p.run(name, append([]string{strconv.Itoa(rounds)}, ofCase...)...)
 	if err != nil {
 		return nil, err
 	}

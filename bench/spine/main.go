@@ -1,6 +1,7 @@
 // Command spine runs the spine's benchmarks, which bench/Makefile builds, prints a
-// table and writes dist/bench/spine.json; with the argument ops, those of single
-// operators, and dist/bench/ops.json. It is run from the repository's root.
+// table and writes dist/bench/spine.json; with the arguments ops and a number of
+// threads, those of single operators, and dist/bench/ops.json. It is run from the
+// repository's root.
 //
 // Every figure is a median over rounds in which the contestants take turns in one
 // process, and every ratio the median of the ratios within a round: what else the
@@ -23,11 +24,13 @@ const (
 )
 
 func main() {
-	do := run
-	if len(os.Args) == 2 && os.Args[1] == "ops" {
-		do = runOps
+	var err error
+	if len(os.Args) == 3 && os.Args[1] == "ops" {
+		err = runOps(os.Stdout, os.Args[2])
+	} else {
+		err = run(os.Stdout)
 	}
-	if err := do(os.Stdout); err != nil {
+	if err != nil {
 		fmt.Fprintln(os.Stderr, "spine:", err)
 		os.Exit(1)
 	}
@@ -56,14 +59,7 @@ func measure() (*result, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := programs{
-		folder: filepath.Join(root, "dist/bench"),
-		env: append(
-			os.Environ(),
-			"BENCH_LIB="+filepath.Join(root, "dist/lib"),
-			"BENCH_ONNXRUNTIME="+filepath.Join(root, "dist/onnxruntime/libonnxruntime.so.1"),
-		),
-	}
+	p := programsIn(root)
 	r := &result{Machine: thisMachine()}
 	if r.Opens, err = p.opens(15, filepath.Join(root, "dist/lib/libqtsaccel.so")); err != nil {
 		return nil, err
@@ -82,4 +78,16 @@ func measure() (*result, error) {
 		}
 	}
 	return r, r.summarise()
+}
+
+// programsIn are the built benchmarks, told where the libraries are.
+func programsIn(root string) programs {
+	return programs{
+		folder: filepath.Join(root, "dist/bench"),
+		env: append(
+			os.Environ(),
+			"BENCH_LIB="+filepath.Join(root, "dist/lib"),
+			"BENCH_ONNXRUNTIME="+filepath.Join(root, "dist/onnxruntime/libonnxruntime.so.1"),
+		),
+	}
 }

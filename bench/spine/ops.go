@@ -5,8 +5,7 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
-	"slices"
+	"strconv"
 	"strings"
 	"text/tabwriter"
 )
@@ -18,39 +17,73 @@ const (
 	overheadCase = "overhead"
 )
 
-// opsResult is dist/bench/ops.json. A ratio is our time over the fastest peer's.
+// opsResult is dist/bench/ops.json. A ratio is our time over that of the fastest peer,
+// of ONNX Runtime and oneDNN; null where neither can do the case.
 type opsResult struct {
 	CallOverhead   *float64 `json:"call_overhead_us"` // a call's time over raw ggml's
 	MatmulF32x512  *float64 `json:"matmul_f32_512"`
 	MatmulF16x512  *float64 `json:"matmul_f16_512"`
 	MatmulBF16x512 *float64 `json:"matmul_bf16_512"`
 	MatmulQ8x512   *float64 `json:"matmul_q8_0_512"`
+	MatmulQ4x512   *float64 `json:"matmul_q4_0_512"`
 	MatmulF32x1    *float64 `json:"matmul_f32_1"`
 	Conv2D         *float64 `json:"conv2d"`
 	Attention      *float64 `json:"attention"`
 
-	Machine machine  `json:"machine"`
-	Skipped []string `json:"skipped,omitempty"`
-	Ops     contest  `json:"ops"`
+	Machine machine   `json:"machine"`
+	Threads int       `json:"threads"`
+	Cases   []opsCase `json:"cases"`
 }
 
-// runOps runs the contest of single operators, prints a table and writes the result.
-func runOps(out io.Writer) error {
+// opsCase is what one field is from.
+type opsCase struct {
+	Name        string  `json:"name"`
+	FastestPeer string  `json:"fastest_peer"`
+	OverRawGGML float64 `json:"over_raw_ggml"` // our time over its
+	Contest     contest `json:"contest"`
+}
+
+// fields are the cases, with the fields that are ratios.
+func (r *opsResult) fields() []opsField {
+	return []opsField{
+		{overheadCase, nil},
+		{"matmul_f32_512", &r.MatmulF32x512},
+		{"matmul_f16_512", &r.MatmulF16x512},
+		{"matmul_bf16_512", &r.MatmulBF16x512},
+		{"matmul_q8_0_512", &r.MatmulQ8x512},
+		{"matmul_q4_0_512", &r.MatmulQ4x512},
+		{"matmul_f32_1", &r.MatmulF32x1},
+		{"conv2d", &r.Conv2D},
+		{"attention", &r.Attention},
+	}
+}
+
+type opsField struct {
+	name string
+	to   **float64
+}
+
+// runOps runs the contests of single operators with a number of threads each, one
+// after the other, prints a table and writes the result.
+func runOps(out io.Writer, threads string) error {
 	root, err := os.Getwd()
 	if err != nil {
 		return err
 	}
-	p := programs{
-		folder: filepath.Join(root, "dist/bench"),
-		// One thread for every contestant; oneDNN asks OpenMP.
-		env: append(os.Environ(), "BENCH_LIB="+filepath.Join(root, "dist/lib"), "OMP_NUM_THREADS=1"),
-	}
 	r := &opsResult{Machine: thisMachine()}
-	if r.Ops, err = p.contest("ops", 15); err != nil {
-		return err
+	if r.Threads, err = strconv.Atoi(threads); err != nil || r.Threads < 1 {
+		return fmt.Errorf("%q is no number of threads", threads)
 	}
-	if err := r.summarise(); err != nil {
-		return err
+	for _, f := range r.fields() {
+		p := programsIn(root)
+		of := threads
+		if f.name == overheadCase {
+			of = "1" // what threads cost is no matter of calls
+		}
+		p.env = append(p.env, "BENCH_THREADS="+of, "OMP_NUM_THREADS="+of) // oneDNN asks OpenMP
+		if err := r.measure(p, f); err != nil {
+			return err
+		}
 	}
 	r.print(out)
 	text, err := json.MarshalIndent(r, "", "  ")
@@ -64,46 +97,45 @@ func runOps(out io.Writer) error {
 	return nil
 }
 
-// ratios are the fields that are ratios, by their case.
-func (r *opsResult) ratios() map[string]**float64 {
-	return map[string]**float64{
-		"matmul_f32_512": &r.MatmulF32x512, "matmul_f16_512": &r.MatmulF16x512, "matmul_bf16_512": &r.MatmulBF16x512,
-		"matmul_q8_0_512": &r.MatmulQ8x512, "matmul_f32_1": &r.MatmulF32x1, "conv2d": &r.Conv2D, "attention": &r.Attention,
-	}
-}
-
-func (r *opsResult) summarise() error {
-	overhead, err := r.Ops.compare(ours+" "+overheadCase, rawGGML+" "+overheadCase, difference)
+// measure runs the contest of a case and computes its field.
+func (r *opsResult) measure(p programs, f opsField) error {
+	c, err := p.contest("ops", 15, f.name)
 	if err != nil {
 		return err
 	}
-	r.CallOverhead = &overhead
-	for name, to := range r.ratios() {
-		peer := r.Ops.fastestPeer(name)
-		if peer == "" {
-			return fmt.Errorf("%s has no peer", name)
-		}
-		v, err := r.Ops.compare(ours+" "+name, peer, ratio)
+	mine, raw := ours+" "+f.name, rawGGML+" "+f.name
+	entry := opsCase{Name: f.name, Contest: c}
+	if entry.OverRawGGML, err = c.compare(mine, raw, ratio); err != nil {
+		return err
+	}
+	if f.to == nil {
+		overhead, err := c.compare(mine, raw, difference)
 		if err != nil {
 			return err
 		}
-		*to = &v
+		r.CallOverhead = &overhead
+	} else if peer := c.fastest(onnx+" "+f.name, onednn+" "+f.name); peer != "" {
+		v, err := c.compare(mine, peer, ratio)
+		if err != nil {
+			return err
+		}
+		entry.FastestPeer, *f.to = strings.TrimSuffix(peer, " "+f.name), &v
 	}
-	if _, err := r.Ops.find(onednn + " " + overheadCase); err != nil {
-		r.Skipped = append(r.Skipped, onednn+": Debian's libdnnl-dev is not installed")
-	}
+	r.Cases = append(r.Cases, entry)
 	return nil
 }
 
-// fastestPeer is the contestant besides ours that does a case in the least time.
-func (c contest) fastestPeer(name string) string {
+// fastest is the one of some contestants that takes the least time, "" if none can do
+// the job.
+func (c contest) fastest(names ...string) string {
 	fastest, time := "", 0.0
-	for _, l := range c {
-		if !strings.HasSuffix(l.Name, " "+name) || strings.HasPrefix(l.Name, ours+" ") {
+	for _, name := range names {
+		l, err := c.find(name)
+		if err != nil || l.Cannot != "" {
 			continue
 		}
 		if t := median(l.Micros); fastest == "" || t < time {
-			fastest, time = l.Name, t
+			fastest, time = name, t
 		}
 	}
 	return fastest
@@ -112,23 +144,26 @@ func (c contest) fastestPeer(name string) string {
 func (r *opsResult) print(out io.Writer) {
 	fmt.Fprintln(out, r.Machine)
 	t := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	fmt.Fprint(t, "\nmedians, one thread\tµs a call\terror\n")
-	for _, l := range r.Ops {
-		fmt.Fprintf(t, "%s\t%.4g\t%.1e\n", l.Name, median(l.Micros), l.Error)
+	fmt.Fprintf(t, "\nmedians, %d threads (%s: 1)\tµs a call\terror\n", r.Threads, overheadCase)
+	for _, c := range r.Cases {
+		for _, l := range c.Contest {
+			if l.Cannot != "" {
+				fmt.Fprintf(t, "%s\t-\tcannot: %s\n", l.Name, l.Cannot)
+			} else {
+				fmt.Fprintf(t, "%s\t%.4g\t%.1e\n", l.Name, median(l.Micros), l.Error)
+			}
+		}
 	}
-	fmt.Fprint(t, "\nheld to\tmeasured\tbar\n")
+	fmt.Fprint(t, "\nheld to\tmeasured\tbar\tover raw ggml\n")
 	fmt.Fprintf(t, "a call over raw ggml, µs\t%.3f\t≤ 2\n", *r.CallOverhead)
-	ratios := r.ratios()
-	names := make([]string, 0, len(ratios))
-	for name := range ratios {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	for _, name := range names {
-		fmt.Fprintf(t, "%s, ratio to %s\t%.3f\t≤ 1.05\n", name, strings.TrimSuffix(r.Ops.fastestPeer(name), " "+name), **ratios[name])
+	for i, f := range r.fields() {
+		switch c := r.Cases[i]; {
+		case f.to == nil:
+		case *f.to == nil:
+			fmt.Fprintf(t, "%s\tno peer\t\t%.3f\n", f.name, c.OverRawGGML)
+		default:
+			fmt.Fprintf(t, "%s, ratio to %s\t%.3f\t≤ 1.05\t%.3f\n", f.name, c.FastestPeer, **f.to, c.OverRawGGML)
+		}
 	}
 	_ = t.Flush() // out is stdout: nothing to be done about it
-	for _, s := range r.Skipped {
-		fmt.Fprintln(out, "skipped", s)
-	}
 }
