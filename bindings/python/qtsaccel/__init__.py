@@ -19,13 +19,15 @@ of multiprocessing's "fork" every call raises FORKED; use "spawn".
 """
 
 from . import ops
-from ._backend import Backend, Report
+from ._backend import Backend, active, install
 from ._bindings import DType, Status, Timing
+from ._calls import Job, Matrix, Norm, Threshold
 from ._device import Device, device_report, devices
-from ._errors import Error, InvalidArgument, NotFound, OutOfMemory, ShapeMismatch, Unsupported
+from ._errors import Error, InvalidArgument, NotFound, NotWorthwhile, OutOfMemory, ShapeMismatch, Unsupported
 from ._graph import Dim, Graph, Tensor
 from ._library import path as library_path
 from ._library import set_log_callback, version
+from ._report import Report
 from ._session import Plan, Session
 from ._weights import Rule, TensorInfo, Weights
 
@@ -39,7 +41,11 @@ __all__ = [
     "Error",
     "Graph",
     "InvalidArgument",
+    "Job",
+    "Matrix",
+    "Norm",
     "NotFound",
+    "NotWorthwhile",
     "OutOfMemory",
     "Plan",
     "Report",
@@ -49,11 +55,14 @@ __all__ = [
     "Status",
     "Tensor",
     "TensorInfo",
+    "Threshold",
     "Timing",
     "Unsupported",
     "Weights",
+    "active",
     "device_report",
     "devices",
+    "install",
     "library_path",
     "ops",
     "set_log_callback",

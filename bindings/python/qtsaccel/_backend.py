@@ -1,46 +1,19 @@
-"""Backend and its report."""
+"""Backends, and the process's default one."""
 
 from __future__ import annotations
 
 import ctypes
 import html
-import json
 import os
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from . import _bindings
-from ._handle import Handle
-from ._library import api, text_of
+from ._calls import OperatorCalls
+from ._library import api, check, text_of
+from ._report import Report
 
 if TYPE_CHECKING:
     from ._session import Session
-
-
-class Report:
-    """A report of the library: str() is its text, json() the same as data."""
-
-    def __init__(self, text: str, data: str) -> None:
-        self._text, self._data = text, data
-
-    @classmethod
-    def of(cls, copy: Callable[..., int], handle: int) -> Report:
-        """What a _copy function tells of an object."""
-        return cls(text_of(copy, handle, _bindings.FORMAT_TEXT), text_of(copy, handle, _bindings.FORMAT_JSON))
-
-    def __str__(self) -> str:
-        return self._text
-
-    def __repr__(self) -> str:
-        return self._text
-
-    def json(self) -> dict[str, Any]:
-        """The report as data."""
-        found: dict[str, Any] = json.loads(self._data)
-        return found
-
-    def _repr_html_(self) -> str:
-        return f"<pre>{html.escape(self._text)}</pre>"
 
 
 def backend_options(
@@ -63,7 +36,7 @@ def backend_options(
     return options
 
 
-class Backend(Handle):
+class Backend(OperatorCalls):
     """A chosen device with its threads and its memory.
 
     backend is "auto", "cpu", "cuda", "vulkan", "metal" or "reference"; None asks the
@@ -72,6 +45,9 @@ class Backend(Handle):
     fallback is what "auto" tries ("cuda, cpu"), device a GPU's index, PCI id or UUID, and
     probe says how GPUs are proven: "require", "auto" or "off". debug tells through the log,
     or on stderr where no callback is set, what is chosen, where it runs, and how long.
+
+    It runs graphs in sessions, and single operators by matmul(), conv2d(), attention() and
+    run().
     """
 
     _release = api.backend_free
@@ -111,3 +87,19 @@ class Backend(Handle):
 
     def _repr_html_(self) -> str:
         return html.escape(repr(self)) if self.closed else self.report._repr_html_()
+
+
+def install(backend: Backend | None) -> None:
+    """Settles which backend the parts of a process use that do not know each other; None: none.
+
+    It is decided once: the same again is fine, another raises ALREADY_EXISTS. The library
+    keeps the backend from then on.
+    """
+    check(api.backend_install(None if backend is None else backend._value))
+
+
+def active() -> Backend | None:
+    """The backend that was settled on, None if it is none; NotFound if nothing is settled."""
+    handle = ctypes.c_void_p()
+    check(api.backend_get_active(ctypes.byref(handle)))
+    return None if handle.value is None else Backend._borrowed(handle.value)

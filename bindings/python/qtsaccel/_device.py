@@ -8,8 +8,9 @@ import threading
 from typing import NamedTuple
 
 from . import _bindings
-from ._backend import Backend, Report, backend_options
+from ._backend import Backend, backend_options
 from ._library import api, check, text_of
+from ._report import Report
 
 _KINDS = {
     _bindings.DEVICE_CPU: "cpu",

@@ -40,12 +40,17 @@ class Unsupported(Error, NotImplementedError):
     """Right, but this backend or version cannot."""
 
 
+class NotWorthwhile(Error):
+    """An operator call that the device declines; nothing was computed."""
+
+
 _CLASSES: dict[Status, type[Error]] = {
     Status.INVALID_ARGUMENT: InvalidArgument,
     Status.SHAPE_MISMATCH: ShapeMismatch,
     Status.NOT_FOUND: NotFound,
     Status.OUT_OF_MEMORY: OutOfMemory,
     Status.UNSUPPORTED: Unsupported,
+    Status.NOT_WORTHWHILE: NotWorthwhile,
 }
 
 

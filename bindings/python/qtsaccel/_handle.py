@@ -21,11 +21,19 @@ class Handle:
 
     _release: ClassVar[Callable[..., int]]
     _value: int = 0
+    _owned: bool = True
 
     def _make(self, create: Callable[..., int], *args: Any) -> None:
         made = ctypes.c_void_p()
         check(create(*args, ctypes.byref(made)))
         self._value = made.value or 0
+
+    @classmethod
+    def _borrowed(cls: type[Self], value: int) -> Self:
+        """For a handle that is the library's own."""
+        self = cls.__new__(cls)
+        self._value, self._owned = value, False
+        return self
 
     @property
     def closed(self) -> bool:
@@ -35,7 +43,7 @@ class Handle:
     def close(self) -> None:
         """Gives the object back; closing twice is fine."""
         value, self._value = self._value, 0
-        if value:
+        if value and self._owned:
             check(type(self)._release(value))
 
     def __enter__(self: Self) -> Self:
@@ -47,5 +55,5 @@ class Handle:
         self.close()
 
     def __del__(self) -> None:
-        if self._value:  # nobody could be told of a failure
+        if self._value and self._owned:  # nobody could be told of a failure
             type(self)._release(self._value)

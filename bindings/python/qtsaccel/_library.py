@@ -81,6 +81,8 @@ api, path = _open()
 
 def check(status: int) -> None:
     """Raises what the calling thread's last call failed with."""
+    if status == Status.NOT_WORTHWHILE:  # declining has no words
+        raise from_status(Status.NOT_WORTHWHILE, "the call is not worth the device's while")
     if status:
         raise from_status(Status(status), api.last_error().decode("utf-8", "replace"))
 

@@ -12,12 +12,13 @@ import numpy as np
 
 from . import _bindings
 from ._arrays import Array, as_array, check_shape, host_array, numpy_dtype, pointer, shape_text
-from ._backend import Backend, Report
+from ._backend import Backend
 from ._bindings import Status, Timing
 from ._errors import from_status, invalid
 from ._graph import Dim, Graph
 from ._handle import Handle
 from ._library import api, check
+from ._report import Report
 from ._weights import TensorInfo, c_shape, info_of
 
 _sessions: weakref.WeakSet[Session] = weakref.WeakSet()

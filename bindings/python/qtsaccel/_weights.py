@@ -11,11 +11,11 @@ from typing import Any, NamedTuple
 
 from . import _bindings
 from ._arrays import DTypeLike, as_array, check_shape, dtype_of, host_array, numpy_dtype, pointer, shape_text
-from ._backend import Report
 from ._bindings import DType
 from ._errors import invalid
 from ._handle import Handle
 from ._library import api, check, text_of
+from ._report import Report
 
 
 class TensorInfo(NamedTuple):
