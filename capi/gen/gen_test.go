@@ -1,8 +1,10 @@
 package main
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -107,4 +109,104 @@ func TestNameTablesRefuseDisagreement(t *testing.T) {
 		_, err := nameTables(bad)
 		require.ErrorContains(t, err, says)
 	}
+}
+
+// The reference has every name of the header, once, and each comment of it.
+func TestReference(t *testing.T) {
+	text, err := os.ReadFile(headerFile)
+	require.NoError(t, err)
+	h, err := parse(string(text))
+	require.NoError(t, err)
+	pages, err := reference(string(text))
+	require.NoError(t, err)
+	var whole strings.Builder
+	for _, page := range pages {
+		whole.WriteString(page)
+	}
+	all := whole.String()
+	declared := func(form string, names ...any) {
+		t.Helper()
+		line := regexp.MustCompile(`(?m)^ *(\.\. c:\w+:: +)?` + fmt.Sprintf(form, names...) + `$`)
+		require.Len(t, line.FindAllString(all, -1), 1, "%v", line)
+	}
+	for _, f := range h.functions {
+		declared(`[^\n]*[ *]%s\(.*\)`, f.name)
+	}
+	for _, c := range h.types.callbacks {
+		declared(`.*\(\*%s\)\(.*\)`, c.name)
+	}
+	for name := range h.handles {
+		declared(`%s`, name)
+	}
+	for _, a := range h.types.aliases {
+		declared(`%s %s`, a.typ, a.name)
+	}
+	for _, e := range h.enumerated {
+		declared(`%s = %d`, e.name, e.value)
+	}
+	for _, c := range h.types.constants {
+		declared(`%s`, c.name)
+	}
+	for _, s := range h.types.structs {
+		declared(`%s`, s.name)
+	}
+
+	// The text of the comments, as words.
+	words := func(s string) []string { return regexp.MustCompile(`[A-Za-z]{3,}`).FindAllString(s, -1) }
+	have := map[string]int{}
+	for _, w := range words(all) {
+		have[strings.ToLower(w)]++
+	}
+	for _, comment := range commentForm.FindAllString(string(text), -1) {
+		for _, w := range words(comment) {
+			have[strings.ToLower(w)]--
+		}
+	}
+	for _, comment := range commentForm.FindAllString(string(text), -1) {
+		for _, w := range words(comment) {
+			require.GreaterOrEqual(t, have[strings.ToLower(w)], 0, "%q of %.60q is lost", w, comment)
+		}
+	}
+}
+
+func TestSections(t *testing.T) {
+	found, err := sections(`/* About all. */
+/* ------ One -- */
+/*
+ * Two of a kind:
+ *
+ *     x = y
+ */
+QTSA_API int qtsa_a(void);
+QTSA_API int qtsa_b(int x,
+                    int y);
+
+QTSA_API int qtsa_c(void);
+typedef struct qtsa_s {
+    int a; /* its own, with a comma; and more */
+    /* Of both. */
+    int b;
+    int c[2];
+} qtsa_s;
+enum { QTSA_A = 1, /* first */ QTSA_B = 2 /* last */ };
+`)
+	require.NoError(t, err)
+	require.Equal(t, []section{
+		{"", []item{{comment: []string{"About all."}}}},
+		{"One", []item{
+			{
+				comment: []string{"Two of a kind:", "    x = y"},
+				code:    []string{"QTSA_API int qtsa_a(void)", "QTSA_API int qtsa_b(int x, int y)"},
+			},
+			{code: []string{"QTSA_API int qtsa_c(void)"}},
+			{code: []string{"struct qtsa_s"}, members: []item{
+				{comment: []string{"its own, with a comma; and more"}, code: []string{"int a"}},
+				{comment: []string{"Of both."}, code: []string{"int b", "int c[2]"}},
+			}},
+			{code: []string{"enum"}, members: []item{
+				{comment: []string{"first"}, code: []string{"QTSA_A = 1"}},
+				{comment: []string{"last"}, code: []string{"QTSA_B = 2"}},
+			}},
+		}},
+	}, found)
 }

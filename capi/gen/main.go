@@ -13,6 +13,9 @@
 //
 // Run it with `go generate ./capi`; "gen -abi HEADER" prints what include/qtsaccel.abi
 // records. The results are committed, and tests hold them against a fresh run.
+//
+// "gen -reference HEADER FOLDER" writes the header as pages of the documentation, which
+// are made with the site and not committed.
 package main
 
 import (
@@ -22,18 +25,19 @@ import (
 )
 
 func main() {
-	if len(os.Args) == 3 && os.Args[1] == "-abi" {
-		if err := printABI(os.Args[2]); err != nil {
-			fmt.Fprintln(os.Stderr, "gen:", err)
-			os.Exit(1)
-		}
-		return
-	}
-	if len(os.Args) != 3 {
-		fmt.Fprintln(os.Stderr, "usage: gen HEADER FOLDER")
+	var err error
+	switch args := os.Args[1:]; {
+	case len(args) == 2 && args[0] == "-abi":
+		err = printABI(args[1])
+	case len(args) == 3 && args[0] == "-reference":
+		err = writeReference(args[1], args[2])
+	case len(args) == 2:
+		err = write(args[0], args[1])
+	default:
+		fmt.Fprintln(os.Stderr, "usage: gen [-reference] HEADER FOLDER, or gen -abi HEADER")
 		os.Exit(2)
 	}
-	if err := write(os.Args[1], os.Args[2]); err != nil {
+	if err != nil {
 		fmt.Fprintln(os.Stderr, "gen:", err)
 		os.Exit(1)
 	}
