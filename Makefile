@@ -147,21 +147,25 @@ ifneq ($(UNAME),Darwin)
 test: export QTSACCEL_TEST_VULKAN := 1
 test: test-vulkan-operators
 endif
-test: deps lib bin test-lib test-data test-go test-python test-install test-swift ## Set up what is needed and run every test; CI runs this
+test: deps lib bin test-lib test-data test-go test-python test-install test-swift site ## Set up what is needed and run every test; CI runs this
 
 # The Go tests.
 .PHONY: test-go
 test-go: lib bin
 	@go test ./...
 
-# Python with what its tests need, made anew when that changes.
+# Python with what its tests need, and with what makes the site, each made anew when
+# that changes.
 VENV := $(DIST)/venv
 VENV_STAMP := $(VENV)/.made
+SITE_VENV := $(DIST)/site-venv
 PYTHON ?= python3
 $(VENV_STAMP): bindings/python/requirements-dev.txt
+$(SITE_VENV)/.made: docs/site/requirements.txt
+$(VENV_STAMP) $(SITE_VENV)/.made:
 	@$(PYTHON) -c 'import ensurepip' 2>/dev/null || build/deps.sh python3-venv
-	@rm -rf $(VENV) && $(PYTHON) -m venv $(VENV)
-	@$(VENV)/bin/pip install -q --disable-pip-version-check -r $<
+	@rm -rf $(@D) && $(PYTHON) -m venv $(@D)
+	@$(@D)/bin/pip install -q --disable-pip-version-check -r $<
 	@touch $@
 
 # The wheel is built from a copy of the package, with the library, its plugins and
@@ -179,7 +183,7 @@ wheel: lib bin $(VENV_STAMP) ## Build the Python wheel into dist/wheel, with lib
 .PHONY: test-python
 test-python: wheel examples test-data ## Check and test the Python package, and the wheel in an empty environment
 	@cd bindings/python && for check in 'ruff check -q' 'ruff format -q --check' 'mypy'; do \
-	  $(abspath $(VENV))/bin/$$check $$([ "$$check" = mypy ] && echo qtsaccel || echo . ../../examples/python ../../tests/python ../../bench/python); done
+	  $(abspath $(VENV))/bin/$$check $$([ "$$check" = mypy ] && echo qtsaccel || echo . ../../examples/python ../../tests/python ../../bench/python ../../docs/site); done
 	@PYTHONPATH=bindings/python QTSACCEL_LIBRARY=$(abspath $(LIB)) PYTHONDONTWRITEBYTECODE=1 \
 	  $(VENV)/bin/python -m pytest -q -rs -p no:cacheprovider tests/python
 
@@ -275,6 +279,22 @@ bench-python: lib $(VENV_STAMP) ## Measure what Python costs over the C API; wri
 .PHONY: bench-weights
 bench-weights: lib ## Measure how fast weights are mapped, copied and converted; writes dist/bench/weights.json
 	@go run ./bench/weights
+
+# ---------------------------------------------------------- The documentation
+
+# A tree like this one, but for what is added to docs/: the header as reference, and
+# the pages that only the site has. Links from docs/ to sources hold there.
+SITE_TREE := $(DIST)/site-tree
+
+##@ Documentation
+
+.PHONY: site
+site: $(SITE_VENV)/.made ## Render docs/ and the header as a site, dist/site/index.html
+	@rm -rf $(DIST)/site $(SITE_TREE) && mkdir -p $(SITE_TREE)
+	@cp -r docs $(SITE_TREE)/ && cp docs/site/*.rst $(SITE_TREE)/docs/
+	@ln -s $(filter-out $(abspath docs $(DIST)),$(wildcard $(CURDIR)/*)) $(SITE_TREE)/
+	@go run ./capi/gen -reference include/qtsaccel.h $(SITE_TREE)/docs/reference
+	@$(SITE_VENV)/bin/sphinx-build -q -j auto -W --keep-going -c docs/site -d $(SITE_TREE)/doctrees $(SITE_TREE)/docs $(DIST)/site
 
 # --------------------------------------------------------------------- Checking
 
