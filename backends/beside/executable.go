@@ -2,6 +2,7 @@ package beside
 
 import (
 	"errors"
+	"slices"
 	"sync/atomic"
 
 	"qtsaccel/core/backend"
@@ -86,6 +87,11 @@ func (x *executable) Placement() backend.Placement {
 	for _, seg := range x.segments {
 		part := seg.exec.Placement()
 		p.IOBytes += part.IOBytes
+		for _, w := range part.Repacked {
+			if !slices.Contains(p.Repacked, w) {
+				p.Repacked = append(p.Repacked, w)
+			}
+		}
 		scratch[seg.on] = max(scratch[seg.on], part.ScratchBytes)
 		for _, n := range part.Nodes {
 			key := [2]string{n.Op, n.Device}

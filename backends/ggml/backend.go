@@ -34,6 +34,8 @@ type Options struct {
 	// CPU threads of a run that sets none, 0: [DefaultThreads]. A graph that is done
 	// on one thread before several have met runs on one.
 	Threads int
+	// NoRepack keeps the weights of products as they are stored; see productLayout.
+	NoRepack bool
 }
 
 // Backend is a device made ready; see [backend.Backend].
@@ -41,6 +43,7 @@ type Backend struct {
 	info      backend.Info
 	device    *C.struct_shim_device
 	cpu       bool
+	repack    bool
 	alignment int64 // of the device's memory
 	copies    weights.DeviceCopies
 	cuts      atomic.Int64 // how often streams cut their runs down to one thread
@@ -65,7 +68,7 @@ func New(l *Library, o Options) (*Backend, error) {
 	if err != nil {
 		return nil, err
 	}
-	b := &Backend{cpu: o.Device == "cpu"}
+	b := &Backend{cpu: o.Device == "cpu", repack: !o.NoRepack}
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	var count C.int32_t

@@ -1,6 +1,7 @@
 #include "device.h"
 
 #include <cstring>
+#include <memory>
 
 #include "shim.h"
 #include "tensor_header.h"
@@ -91,16 +92,20 @@ int32_t shim_device_new(shim_plugin *plugin, int32_t index, bool cpu, shim_devic
     return shim::guarded([&] {
         ggml_backend_dev_t dev = gg.backend_reg_dev_get(reg_of(plugin), index);
         ggml_backend_buffer_type_t memory = gg.backend_dev_buffer_type(dev);
-        shim_device *device = new shim_device;
+        auto device = std::make_unique<shim_device>();
         device->dev = dev;
         device->memory = memory;
         device->cpu = cpu;
-        *out = device;
+        if (cpu) shim::find_layouts(*device, reg_of(plugin));
+        *out = device.release();
     });
 }
 
 void shim_device_free(shim_device *device) {
-    shim::guarded([&] { device->spare.free_all(); });
+    shim::guarded([&] {
+        device->spare.free_all();
+        for (ggml_backend_buffer_t empty : device->layouts) gg.backend_buffer_free(empty);
+    });
     delete device;
 }
 size_t shim_device_alignment(const shim_device *device) { return gg.backend_buft_get_alignment(device->memory); }

@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <utility>
+#include <vector>
 
 #include "guard.h"
 #include "spare_memory.h"
@@ -14,6 +15,8 @@ struct shim_device {
     ggml_backend_buffer_type_t memory = nullptr;
     bool cpu = false;
     shim::spare_memory spare;  // not used on the CPU
+    // Empty buffers of the CPU's extra types, to ask with; see repack.cpp.
+    std::vector<ggml_backend_buffer_t> layouts;
 
     // Set once by the first failure after which the device cannot be trusted; from
     // then on every use of it gives that failure.
@@ -42,6 +45,9 @@ ggml_backend_buffer_t allocate(shim_device &device, size_t bytes, const char *wh
 
 /* Gives back what allocate gave, or what points at the host's memory. */
 void release(shim_device &device, ggml_backend_buffer_t buffer);
+
+/* Finds the layouts of a CPU. */
+void find_layouts(shim_device &device, ggml_backend_reg_t reg);
 
 /* How many bytes the tensor takes on the device, rounded up so that another can follow. */
 size_t padded_bytes(shim_device &device, const ggml_tensor *t);

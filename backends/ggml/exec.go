@@ -21,6 +21,7 @@ type executable struct {
 	ptr       *C.struct_shim_exec
 	weights   []*weights.Tensor // retained
 	placement []backend.NodePlacement
+	repacked  []backend.RepackedWeight
 	threads   int // of a run that sets none
 
 	// The run in progress borrows these; as fields they are on the heap, so that
@@ -59,6 +60,7 @@ func (x *executable) Run(in, out []backend.Buffer, o *backend.RunOptions) error 
 func (x *executable) Placement() backend.Placement {
 	return backend.Placement{
 		Nodes:        x.placement,
+		Repacked:     x.repacked,
 		ScratchBytes: int64(C.shim_stream_scratch(x.stream.ptr)),
 		IOBytes:      int64(C.shim_exec_io_bytes(x.ptr)),
 	}

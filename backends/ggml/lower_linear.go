@@ -2,10 +2,15 @@ package ggml
 
 import "qtsaccel/core/tensor"
 
-// lowerLinear: x w^T + bias. ggml's product takes the weight as it is stored.
+// lowerLinear: x w^T + bias. ggml's product takes the weight as it is stored, or
+// rearranged.
 func lowerLinear(c *call) node {
 	x, w := c.In[0].Shape, c.In[1].Shape
-	y := c.mulMat(c.dense(c.in(1)), c.asRows(c.in(0), x))
+	rows := c.asRows(c.in(0), x)
+	y := c.repackedProduct(1, rows)
+	if y == none {
+		y = c.mulMat(c.dense(c.in(1)), rows)
+	}
 	if c.Has(2) {
 		y = c.add(y, c.dense(c.in(2)))
 	}

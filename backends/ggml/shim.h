@@ -85,6 +85,29 @@ int32_t shim_weight_new(struct shim_device *device, int32_t type, const int64_t 
                         struct ggml_backend_buffer **out);
 void shim_buffer_free(struct shim_device *device, struct ggml_backend_buffer *buffer);
 
+/*
+ * The layouts, counted from 0, in which the CPU can keep a product's weight rearranged
+ * for its instruction set: those of ggml's extra buffer types. shim_repack_layout() gives
+ * the one in which it multiplies so many rows with such a weight, -1 where there is none.
+ */
+int32_t shim_repack_layout(struct shim_device *device, int32_t type, const int64_t ne[4], int64_t rows,
+                           int32_t *out_layout);
+/* ggml's name of a layout: "CPU_REPACK". */
+const char *shim_repack_name(const struct shim_device *device, int32_t layout);
+/* What a weight takes in a layout, and whether its rows can be put there in parts. */
+int32_t shim_repack_bytes(struct shim_device *device, int32_t layout, int32_t type, const int64_t ne[4],
+                          size_t *out_bytes, bool *out_divisible);
+/* Memory for a weight in a layout, to be filled by shim_repack_rows(). */
+int32_t shim_repack_new(struct shim_device *device, int32_t layout, size_t bytes, struct ggml_backend_buffer **out);
+/* The memory that it lies in. */
+void *shim_repack_memory(struct ggml_backend_buffer *buffer);
+/*
+ * Fills in rows that begin at an offset in bytes of the whole weight; ne are their own
+ * extents. Several threads may fill different rows at a time.
+ */
+int32_t shim_repack_rows(struct shim_device *device, struct ggml_backend_buffer *buffer, int32_t type,
+                         const int64_t ne[4], size_t offset, const void *data);
+
 /* ---------------------------------------------------------------- Stream -- */
 
 /* One session's work: its scratch memory, its threads, its queue. */

@@ -90,6 +90,7 @@
     X(backend_buft_get_max_size)   \
     X(backend_buffer_free)         \
     X(backend_buffer_get_base)     \
+    X(backend_buffer_get_type)     \
     X(backend_buffer_clear)        \
     X(backend_buffer_set_usage)    \
     X(backend_buffer_get_size)     \
@@ -100,8 +101,10 @@
     X(backend_dev_memory)          \
     X(backend_dev_buffer_type)     \
     X(backend_dev_supports_op)     \
+    X(backend_buft_name)           \
     X(backend_reg_dev_count)       \
-    X(backend_reg_dev_get)
+    X(backend_reg_dev_get)         \
+    X(backend_reg_get_proc_address)
 
 /* In the CPU plugin. */
 #define SHIM_CPU_SYMBOLS(X) \

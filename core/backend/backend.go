@@ -108,6 +108,17 @@ type Placement struct {
 	ScratchBytes int64           `json:"scratch_bytes"` // of the stream, shared by its executables
 	IOBytes      int64           `json:"io_bytes"`      // of inputs and outputs
 	Copies       Copies          `json:"copies"`
+	// Repacked are the weights that products find rearranged for the processor, in
+	// copies that all programs of the backend share.
+	Repacked []RepackedWeight `json:"repacked,omitempty"`
+}
+
+// RepackedWeight is a weight's copy in a layout that products are quicker with.
+type RepackedWeight struct {
+	Weight string `json:"weight"`
+	DType  string `json:"dtype"`
+	Layout string `json:"layout"` // ggml's name of it
+	Bytes  int64  `json:"bytes"`
 }
 
 // Copies are the tensors that a run copies from one device to another by way of

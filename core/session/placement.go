@@ -57,6 +57,9 @@ func (r *placement) text(p *Plan) string {
 		for _, n := range i.Nodes {
 			fmt.Fprintf(&b, "    %4d × %s on %s\n", n.Count, n.Op, n.Device)
 		}
+		for _, w := range i.Repacked {
+			fmt.Fprintf(&b, "    weight %q, %s, rearranged as %s: %d bytes\n", w.Weight, w.DType, w.Layout, w.Bytes)
+		}
 	}
 	return b.String()
 }

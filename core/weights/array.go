@@ -102,7 +102,7 @@ func (w *Weights) SetArray(name string, a Array) error {
 			return status.Errorf(status.Unsupported, "%v cannot be converted to %v here", a.Type.DType, t.Type.DType)
 		}
 		if a.lendable(t.Type) {
-			t.data, t.borrowed, t.file = a.Data[a.Origin:][:t.Type.Bytes():t.Type.Bytes()], true, nil
+			t.data, t.borrowed, t.inPlace, t.file = a.Data[a.Origin:][:t.Type.Bytes():t.Type.Bytes()], true, true, nil
 			w.mu.Lock()
 			defer w.mu.Unlock()
 			w.lent = append(w.lent, a.Release)

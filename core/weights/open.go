@@ -73,7 +73,7 @@ func (w *Weights) load(s *source, o Options) error {
 				return err
 			}
 			t.data, t.borrowed = p.file.mapping[p.Offset:p.Offset+p.Bytes:p.Offset+p.Bytes], true
-			t.file, t.end = p.file, p.Offset+p.Bytes
+			t.inPlace, t.file, t.end = o.Placement == Mapped, p.file, p.Offset+p.Bytes
 			stored.Placement = Mapped
 		} else {
 			end := p.at + p.typ().Bytes()

@@ -20,6 +20,8 @@ type Tensor struct {
 	frozen bool
 	// data is part of a file or belongs to the host: it is never written to.
 	borrowed bool
+	// inPlace: the host wants the data used where it lies; see MayCopy.
+	inPlace bool
 
 	// Of a mapped file: which, and where the data ends in it.
 	file *file
@@ -73,6 +75,14 @@ func (t *Tensor) check() error {
 	return nil
 }
 
+// MayCopy says whether a backend that can use the data where it lies may keep a copy
+// all the same, to be quicker: not where the host lent the data, or asked for [Mapped].
+func (t *Tensor) MayCopy() bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return !t.inPlace
+}
+
 func errFrozen(t *Tensor) error {
 	return status.Errorf(status.InvalidState, "tensor %q is in use by a plan and cannot change any more", t.Name)
 }
@@ -87,6 +97,6 @@ func (t *Tensor) allocate() error {
 	if err != nil {
 		return err
 	}
-	t.data, t.borrowed, t.file = data, false, nil
+	t.data, t.borrowed, t.inPlace, t.file = data, false, false, nil
 	return nil
 }
