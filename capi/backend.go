@@ -51,7 +51,10 @@ func readRequest(options *C.const_backend_options) (choice.Request, error) {
 	if err != nil {
 		return choice.Request{}, err
 	}
-	r := choice.Request{Threads: int(o.threads)}
+	r := choice.Request{Threads: int(o.threads), NoRepack: o.repack == C.QTSA_REPACK_NEVER}
+	if o.repack != C.QTSA_REPACK_AUTO && o.repack != C.QTSA_REPACK_NEVER {
+		return r, status.Errorf(status.InvalidArgument, "repack is %d, want 0 (auto) or 1 (never)", o.repack)
+	}
 	for _, t := range []struct {
 		to   *string
 		from *C.char

@@ -22,7 +22,7 @@ static_assert(sizeof(void *) != 8 || offsetof(qtsa_attr, f) == 24, "layout of qt
 static_assert(sizeof(void *) != 8 || offsetof(qtsa_attr, s) == 32, "layout of qtsa_attr");
 static_assert(sizeof(void *) != 8 || offsetof(qtsa_attr, ints) == 40, "layout of qtsa_attr");
 static_assert(sizeof(void *) != 8 || offsetof(qtsa_attr, floats) == 48, "layout of qtsa_attr");
-static_assert(sizeof(void *) != 8 || sizeof(qtsa_backend_options) == 56, "layout of qtsa_backend_options");
+static_assert(sizeof(void *) != 8 || sizeof(qtsa_backend_options) == 64, "layout of qtsa_backend_options");
 static_assert(sizeof(void *) != 8 || offsetof(qtsa_backend_options, struct_size) == 0, "layout of qtsa_backend_options");
 static_assert(sizeof(void *) != 8 || offsetof(qtsa_backend_options, backend) == 8, "layout of qtsa_backend_options");
 static_assert(sizeof(void *) != 8 || offsetof(qtsa_backend_options, plugin_dir) == 16, "layout of qtsa_backend_options");
@@ -31,6 +31,8 @@ static_assert(sizeof(void *) != 8 || offsetof(qtsa_backend_options, debug) == 28
 static_assert(sizeof(void *) != 8 || offsetof(qtsa_backend_options, fallback) == 32, "layout of qtsa_backend_options");
 static_assert(sizeof(void *) != 8 || offsetof(qtsa_backend_options, device) == 40, "layout of qtsa_backend_options");
 static_assert(sizeof(void *) != 8 || offsetof(qtsa_backend_options, probe) == 48, "layout of qtsa_backend_options");
+static_assert(sizeof(void *) != 8 || offsetof(qtsa_backend_options, repack) == 56, "layout of qtsa_backend_options");
+static_assert(sizeof(void *) != 8 || offsetof(qtsa_backend_options, reserved) == 60, "layout of qtsa_backend_options");
 static_assert(sizeof(void *) != 8 || sizeof(qtsa_device) == 936, "layout of qtsa_device");
 static_assert(sizeof(void *) != 8 || offsetof(qtsa_device, kind) == 0, "layout of qtsa_device");
 static_assert(sizeof(void *) != 8 || offsetof(qtsa_device, usable) == 4, "layout of qtsa_device");

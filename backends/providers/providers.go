@@ -55,7 +55,7 @@ func openCPU(r choice.Request, _ choice.Device) (backend.Backend, error) {
 	if err != nil {
 		return nil, err
 	}
-	return ggml.New(l, ggml.Options{Device: "cpu", Threads: r.Threads})
+	return ggml.New(l, ggml.Options{Device: "cpu", Threads: r.Threads, NoRepack: r.NoRepack})
 }
 
 // openDevice opens a GPU with a CPU beside it, for the operators that it lacks.

@@ -19,6 +19,7 @@ type Request struct {
 	Device    string // of a GPU: index, PCI id or UUID
 	PluginDir string // "": beside the library
 	Threads   int    // 0: what affinity and cgroup allow
+	NoRepack  bool   // weights of the CPU's products stay as they are stored
 
 	// Debug receives a line for each step of the choice and of what the backend
 	// does afterwards, from any goroutine; nil: nobody wants to know.

@@ -199,6 +199,13 @@ func TestTheCPUHelpsAGPU(t *testing.T) {
 	require.Equal(t, "ok\n", run(t, "", "vulkan", compile(t, "beside", &product)))
 }
 
+func TestRepackedWeights(t *testing.T) {
+	out := run(t, "", "cpu", compile(t, "repack", &product))
+	if cpu, err := os.ReadFile("/proc/cpuinfo"); err == nil && strings.Contains(string(cpu), " avx2") {
+		require.Contains(t, out, "rearranged as ")
+	}
+}
+
 func TestPanicBecomesAStatus(t *testing.T) {
 	program := compile(t, "panic", &hooked)
 	onEachBackend(t, func(t *testing.T, backend string) { run(t, "", backend, program) })

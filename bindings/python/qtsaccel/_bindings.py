@@ -36,6 +36,8 @@ ATTR_FLOAT = 2
 ATTR_STRING = 3
 ATTR_INTS = 4
 ATTR_FLOATS = 5
+REPACK_AUTO = 0
+REPACK_NEVER = 1
 FORMAT_TEXT = 0
 FORMAT_JSON = 1
 DEVICE_CPU = 1
@@ -144,6 +146,8 @@ class BackendOptions(Structure):
         ("fallback", c_char_p),
         ("device", c_char_p),
         ("probe", c_char_p),
+        ("repack", c_int32),
+        ("reserved", c_int32),
     ]
 
 

@@ -15,10 +15,13 @@ public final class Backend: @unchecked Sendable {
     ///     environment says (`QTSACCEL_BACKEND`), else "auto".
     ///   - pluginDirectory: where the backend plugins are; nil: beside the library.
     ///   - threads: CPU threads of a run; 0: what the process may use.
-    public init(_ name: String? = nil, pluginDirectory: String? = nil, threads: Int = 0) throws {
+    ///   - repack: whether a CPU keeps a second copy of quantised weights that products
+    ///     read, rearranged for the processor, where that makes them quicker.
+    public init(_ name: String? = nil, pluginDirectory: String? = nil, threads: Int = 0, repack: Bool = true) throws {
         var options = qtsa_backend_options()
         try check(qtsa_backend_options_init(&options, MemoryLayout<qtsa_backend_options>.size))
         options.threads = Int32(threads)
+        options.repack = Int32(repack ? QTSA_REPACK_AUTO : QTSA_REPACK_NEVER)
         handle = try withOptional(name) { name in
             try withOptional(pluginDirectory) { folder in
                 options.backend = name
