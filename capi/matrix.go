@@ -10,6 +10,7 @@ import (
 	"qtsaccel/core/oplevel"
 	"qtsaccel/core/session"
 	"qtsaccel/core/status"
+	"qtsaccel/core/tensor"
 	"qtsaccel/core/weights"
 )
 
@@ -25,15 +26,18 @@ type matrixDesc struct {
 	bytes      C.size_t
 	weights    C.uintptr_t
 	name       *C.const_char
+	split      *C.const_split_matrix
+	report     *C.qtsa_split_report
 }
 
 var _ = [1]struct{}{}[(unsafe.Sizeof(C.qtsa_matrix_desc{})^unsafe.Sizeof(matrixDesc{}))|
 	(unsafe.Offsetof(C.qtsa_matrix_desc{}.data)^unsafe.Offsetof(matrixDesc{}.data))|
 	(unsafe.Offsetof(C.qtsa_matrix_desc{}.weights)^unsafe.Offsetof(matrixDesc{}.weights))|
-	(unsafe.Offsetof(C.qtsa_matrix_desc{}.name)^unsafe.Offsetof(matrixDesc{}.name))]
+	(unsafe.Offsetof(C.qtsa_matrix_desc{}.name)^unsafe.Offsetof(matrixDesc{}.name))|
+	(unsafe.Offsetof(C.qtsa_matrix_desc{}.report)^unsafe.Offsetof(matrixDesc{}.report))]
 
 // The size of qtsa_matrix_desc in version 0.1.
-const firstMatrixDesc = 80
+const firstMatrixDesc = 96
 
 //export go_qtsa_matrix_desc_init
 func go_qtsa_matrix_desc_init(desc *C.qtsa_matrix_desc, structSize C.size_t) C.qtsa_status {
@@ -58,23 +62,41 @@ func go_qtsa_matrix_create(backend C.uintptr_t, desc *C.const_matrix_desc, outMa
 	})
 }
 
-func makeMatrix(c *oplevel.Calls, d *matrixDesc) (m *oplevel.Matrix, err error) {
-	if d.weights == 0 && d.name == nil {
-		t, err := tensorType(d.dtype, (*C.const_int64_t)(unsafe.Pointer(&d.shape)), d.rank)
-		if err != nil {
-			return nil, err
-		}
-		data, err := bytes(d.data, d.bytes, "data")
-		if err != nil {
-			return nil, err
-		}
-		if data == nil {
-			return nil, status.Errorf(status.InvalidArgument, "neither data nor weights are given")
-		}
-		return c.NewMatrix(t, data)
-	}
-	if d.data != nil || d.bytes != 0 || d.dtype != 0 || d.rank != 0 {
+func makeMatrix(c *oplevel.Calls, d *matrixDesc) (*oplevel.Matrix, error) {
+	ofData := d.data != nil || d.bytes != 0 || d.rank != 0
+	ofWeights := d.weights != 0 || d.name != nil
+	switch {
+	case ofData && ofWeights:
 		return nil, status.Errorf(status.InvalidArgument, "both data and weights are given")
+	case d.split != nil && (ofData || ofWeights):
+		return nil, status.Errorf(status.InvalidArgument, "split is given, and data or weights as well")
+	case d.split != nil:
+		return d.fromSplit(c)
+	case ofWeights:
+		return d.fromWeights(c)
+	default:
+		return d.fromData(c)
+	}
+}
+
+func (d *matrixDesc) fromData(c *oplevel.Calls) (*oplevel.Matrix, error) {
+	t, err := tensorType(d.dtype, (*C.const_int64_t)(unsafe.Pointer(&d.shape)), d.rank)
+	if err != nil {
+		return nil, err
+	}
+	data, err := bytes(d.data, d.bytes, "data")
+	if err != nil {
+		return nil, err
+	}
+	if data == nil {
+		return nil, status.Errorf(status.InvalidArgument, "none of data, weights and split is given")
+	}
+	return c.NewMatrix(t, data)
+}
+
+func (d *matrixDesc) fromWeights(c *oplevel.Calls) (m *oplevel.Matrix, err error) {
+	if d.dtype != 0 {
+		return nil, status.Errorf(status.InvalidArgument, "dtype is %d, but a tensor of weights has its own", int32(d.dtype))
 	}
 	name, err := text(d.name, "name")
 	if err != nil {
@@ -84,6 +106,18 @@ func makeMatrix(c *oplevel.Calls, d *matrixDesc) (m *oplevel.Matrix, err error) 
 		m, err = c.MatrixOf(w, name)
 		return err
 	})
+	return m, err
+}
+
+func (d *matrixDesc) fromSplit(c *oplevel.Calls) (*oplevel.Matrix, error) {
+	split, err := splitMatrix(d.split)
+	if err != nil {
+		return nil, err
+	}
+	m, t, loss, err := c.MatrixOfSplit(&split, tensor.DType(d.dtype))
+	if err == nil && d.report != nil {
+		*d.report = splitReport(t, loss)
+	}
 	return m, err
 }
 

@@ -76,15 +76,20 @@ func go_qtsa_weights_add_split(set C.uintptr_t, name *C.const_char, matrix *C.co
 		if err != nil {
 			return err
 		}
-		*outReport = C.qtsa_split_report{
-			dtype: C.qtsa_dtype(t.DType), bytes: C.uint64_t(t.Bytes()),
-			max_absolute_error: C.double(loss.MaxAbsolute), max_relative_error: C.double(loss.MaxRelative),
-		}
-		if loss.Exact {
-			outReport.exact = 1
-		}
+		*outReport = splitReport(t, loss)
 		return nil
 	})
+}
+
+func splitReport(t tensor.Type, loss weights.Loss) C.qtsa_split_report {
+	r := C.qtsa_split_report{
+		dtype: C.qtsa_dtype(t.DType), bytes: C.uint64_t(t.Bytes()),
+		max_absolute_error: C.double(loss.MaxAbsolute), max_relative_error: C.double(loss.MaxRelative),
+	}
+	if loss.Exact {
+		r.exact = 1
+	}
+	return r
 }
 
 // splitMatrix reads a matrix of the host's, whose data is not copied.

@@ -963,7 +963,7 @@ enum {
  */
 typedef struct qtsa_matrix_s *qtsa_matrix;
 
-/* What a matrix is made of: data, or a tensor of weights. */
+/* What a matrix is made of: data, a tensor of weights, or levels and scales apart. */
 typedef struct qtsa_matrix_desc {
     size_t struct_size;
     /* From memory: f32, f16, bf16 or a quantised type, rank 1 to QTSA_MAX_RANK, and
@@ -976,16 +976,22 @@ typedef struct qtsa_matrix_desc {
     /* Or from weights, without a copy: the tensor's name; what is above is zero. */
     qtsa_weights weights;
     const char *name;
+    /* Or from levels and scales that lie apart, borrowed for the call and stored as
+     * dtype, or where that is 0, as qtsa_weights_add_split() chooses; all else is zero. */
+    const qtsa_split_matrix *split;
+    /* Where a matrix is made of split: receives what that has changed, if not null. */
+    qtsa_split_report *report;
 } qtsa_matrix_desc;
 
 /* Sets all fields to zero but struct_size, which is sizeof *desc. Since 0.1. */
 QTSA_API qtsa_status qtsa_matrix_desc_init(qtsa_matrix_desc *desc, size_t struct_size);
 
 /*
- * Makes a matrix on a backend. INVALID_ARGUMENT: desc null, both data and weights or
- * neither, an integer type, a shape as in qtsa_tensor_bytes(); SHAPE_MISMATCH: bytes
- * is not the size; NOT_FOUND: no tensor of that name; INVALID_STATE: the tensor has
- * no data yet; OUT_OF_MEMORY. Since 0.1.
+ * Makes a matrix on a backend. INVALID_ARGUMENT: desc null, more than one of data,
+ * weights and split or none, an integer type, a shape as in qtsa_tensor_bytes(), a
+ * split as in qtsa_weights_add_split(); UNSUPPORTED: a split as a K type;
+ * SHAPE_MISMATCH: bytes is not the size; NOT_FOUND: no tensor of that name;
+ * INVALID_STATE: the tensor has no data yet; OUT_OF_MEMORY. Since 0.1.
  */
 QTSA_API qtsa_status qtsa_matrix_create(qtsa_backend backend, const qtsa_matrix_desc *desc, qtsa_matrix *out_matrix);
 

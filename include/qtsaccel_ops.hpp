@@ -118,7 +118,7 @@ static_assert(sizeof(void *) != 8 || offsetof(qtsa_run_options, n_dims) == 16, "
 static_assert(sizeof(void *) != 8 || offsetof(qtsa_run_options, threads) == 24, "layout of qtsa_run_options");
 static_assert(sizeof(void *) != 8 || offsetof(qtsa_run_options, reserved) == 28, "layout of qtsa_run_options");
 static_assert(sizeof(void *) != 8 || offsetof(qtsa_run_options, timing) == 32, "layout of qtsa_run_options");
-static_assert(sizeof(void *) != 8 || sizeof(qtsa_matrix_desc) == 80, "layout of qtsa_matrix_desc");
+static_assert(sizeof(void *) != 8 || sizeof(qtsa_matrix_desc) == 96, "layout of qtsa_matrix_desc");
 static_assert(sizeof(void *) != 8 || offsetof(qtsa_matrix_desc, struct_size) == 0, "layout of qtsa_matrix_desc");
 static_assert(sizeof(void *) != 8 || offsetof(qtsa_matrix_desc, dtype) == 8, "layout of qtsa_matrix_desc");
 static_assert(sizeof(void *) != 8 || offsetof(qtsa_matrix_desc, rank) == 12, "layout of qtsa_matrix_desc");
@@ -127,6 +127,8 @@ static_assert(sizeof(void *) != 8 || offsetof(qtsa_matrix_desc, data) == 48, "la
 static_assert(sizeof(void *) != 8 || offsetof(qtsa_matrix_desc, bytes) == 56, "layout of qtsa_matrix_desc");
 static_assert(sizeof(void *) != 8 || offsetof(qtsa_matrix_desc, weights) == 64, "layout of qtsa_matrix_desc");
 static_assert(sizeof(void *) != 8 || offsetof(qtsa_matrix_desc, name) == 72, "layout of qtsa_matrix_desc");
+static_assert(sizeof(void *) != 8 || offsetof(qtsa_matrix_desc, split) == 80, "layout of qtsa_matrix_desc");
+static_assert(sizeof(void *) != 8 || offsetof(qtsa_matrix_desc, report) == 88, "layout of qtsa_matrix_desc");
 static_assert(sizeof(void *) != 8 || sizeof(qtsa_job) == 40, "layout of qtsa_job");
 static_assert(sizeof(void *) != 8 || offsetof(qtsa_job, weight) == 0, "layout of qtsa_job");
 static_assert(sizeof(void *) != 8 || offsetof(qtsa_job, bias) == 8, "layout of qtsa_job");

@@ -41,21 +41,40 @@ func (c *Calls) NewMatrix(t tensor.Type, data []byte) (*Matrix, error) {
 	if len(t.Shape) == 1 {
 		kept.Shape = t.Shape
 	}
+	return c.ownMatrix(t.Shape, func(w *weights.Weights) error {
+		if err := w.Declare(ownName, kept); err != nil {
+			return err
+		}
+		return w.Set(ownName, data)
+	})
+}
+
+// MatrixOfSplit makes a matrix of levels and scales that lie apart, stored as a type,
+// 0 for [weights.Matrix.Stored], and says which that is and what it has changed.
+// Errors are those of [weights.Weights.AddMatrix].
+func (c *Calls) MatrixOfSplit(m *weights.Matrix, d tensor.DType) (made *Matrix, t tensor.Type, loss weights.Loss, err error) {
+	made, err = c.ownMatrix(tensor.Shape{m.Rows, m.Columns}, func(w *weights.Weights) error {
+		t, loss, err = w.AddMatrix(ownName, m, d)
+		return err
+	})
+	return made, t, loss, err
+}
+
+// ownName is the tensor's name in weights that belong to a matrix alone.
+const ownName = "matrix"
+
+// ownMatrix makes a matrix with weights of its own, into which fill puts one tensor.
+func (c *Calls) ownMatrix(shape tensor.Shape, fill func(*weights.Weights) error) (*Matrix, error) {
 	w := weights.New()
-	if err := w.Declare("matrix", kept); err != nil {
-		w.Release()
-		return nil, err
+	err := fill(w)
+	if err == nil {
+		var t *weights.Tensor
+		if t, err = w.At(0); err == nil {
+			return c.newMatrix(w, t, shape), nil
+		}
 	}
-	if err := w.Set("matrix", data); err != nil {
-		w.Release()
-		return nil, err
-	}
-	at, err := w.At(0)
-	if err != nil {
-		w.Release()
-		return nil, err
-	}
-	return c.newMatrix(w, at, t.Shape), nil
+	w.Release()
+	return nil, err
 }
 
 // MatrixOf makes a matrix of a tensor of weights. NOT_FOUND; INVALID_STATE: it has no

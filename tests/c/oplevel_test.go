@@ -14,6 +14,13 @@ func TestOperatorLevelCalls(t *testing.T) {
 	onEachBackend(t, func(t *testing.T, backend string) { run(t, "", backend, program) })
 }
 
+func TestMatricesOfLevelsAndScalesApart(t *testing.T) {
+	program := compile(t, "oplevel_split", &product)
+	onEachBackend(t, func(t *testing.T, backend string) {
+		require.Equal(t, "ok\n", run(t, "", backend, program))
+	})
+}
+
 func TestBadInputOfOperatorLevelCalls(t *testing.T) {
 	program := compile(t, "oplevel_bad_input", &hooked)
 	onEachBackend(t, func(t *testing.T, backend string) { run(t, "", backend, program) })

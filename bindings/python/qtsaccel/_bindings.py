@@ -298,6 +298,8 @@ class MatrixDesc(Structure):
         ("bytes", c_size_t),
         ("weights", c_void_p),
         ("name", c_char_p),
+        ("split", POINTER(SplitMatrix)),
+        ("report", POINTER(SplitReport)),
     ]
 
 

@@ -68,6 +68,54 @@ static int untouched(void) {
         right_values();                   \
     } while (0)
 
+/* Levels and scales apart. */
+static void splits(void) {
+    static int8_t levels[2][32];
+    static float scales[2] = {1, 1};
+    qtsa_matrix_desc d;
+    qtsa_matrix m;
+    qtsa_split_matrix split;
+    memset(&split, 0, sizeof split);
+    split.n_out = 2;
+    split.n_in = split.block = 32;
+    split.bits = 8;
+    split.is_signed = 1;
+    split.levels = levels;
+    split.scales = scales;
+    split.scale_dtype = QTSA_DTYPE_F32;
+    OK(qtsa_matrix_desc_init(&d, sizeof d));
+    d.split = &split;
+    OK(qtsa_matrix_create(backend, &d, &m));
+    OK(qtsa_matrix_free(m));
+    d.dtype = QTSA_DTYPE_Q4_K;
+    WRONG(QTSA_ERR_INVALID_ARGUMENT, qtsa_matrix_create(backend, &d, &m), "row of 32", "q4_K");
+    CHECK(m == NULL);
+    d.dtype = 0;
+    d.rank = 2;
+    WRONG(QTSA_ERR_INVALID_ARGUMENT, qtsa_matrix_create(backend, &d, &m), "split is given", "as well");
+    d.rank = 0;
+    d.name = "here";
+    WRONG(QTSA_ERR_INVALID_ARGUMENT, qtsa_matrix_create(backend, &d, &m), "split is given", "as well");
+    d.name = NULL;
+    split.bits = 6;
+    WRONG(QTSA_ERR_INVALID_ARGUMENT, qtsa_matrix_create(backend, &d, &m), "6 bits");
+    split.bits = 8;
+    split.block = 24;
+    WRONG(QTSA_ERR_INVALID_ARGUMENT, qtsa_matrix_create(backend, &d, &m), "blocks of 24");
+    split.block = 32;
+    split.n_out = -1;
+    WRONG(QTSA_ERR_INVALID_ARGUMENT, qtsa_matrix_create(backend, &d, &m), "-1");
+    split.n_out = 2;
+    split.levels = NULL;
+    WRONG(QTSA_ERR_INVALID_ARGUMENT, qtsa_matrix_create(backend, &d, &m), "levels is null");
+    split.levels = levels;
+    scales[1] = NAN;
+    WRONG(QTSA_ERR_INVALID_ARGUMENT, qtsa_matrix_create(backend, &d, &m), "row 1", "NaN");
+    scales[1] = 1;
+    split.reserved = 1;
+    WRONG(QTSA_ERR_INVALID_ARGUMENT, qtsa_matrix_create(backend, &d, &m), "reserved is 1");
+}
+
 static void matrices(void) {
     qtsa_matrix_desc d;
     qtsa_matrix m = weight;
@@ -76,13 +124,13 @@ static void matrices(void) {
     uint64_t bytes;
     float data[4] = {1, 2, 3, 4};
     WRONG(QTSA_ERR_INVALID_ARGUMENT, qtsa_matrix_desc_init(NULL, sizeof d), "null");
-    WRONG(QTSA_ERR_INVALID_ARGUMENT, qtsa_matrix_desc_init(&d, 8), "struct_size is 8", "80");
+    WRONG(QTSA_ERR_INVALID_ARGUMENT, qtsa_matrix_desc_init(&d, 8), "struct_size is 8", "96");
     WRONG(QTSA_ERR_VERSION_MISMATCH, qtsa_matrix_desc_init(&d, 1000000), "1000000");
     OK(qtsa_matrix_desc_init(&d, sizeof d));
     WRONG(QTSA_ERR_INVALID_ARGUMENT, qtsa_matrix_create(backend, NULL, &m), "desc is null");
     CHECK(m == NULL);
     WRONG(QTSA_ERR_INVALID_ARGUMENT, qtsa_matrix_create(backend, &d, NULL), "out_matrix is null");
-    WRONG(QTSA_ERR_INVALID_ARGUMENT, qtsa_matrix_create(backend, &d, &m), "neither data nor weights");
+    WRONG(QTSA_ERR_INVALID_ARGUMENT, qtsa_matrix_create(backend, &d, &m), "none of data, weights and split");
     d.dtype = QTSA_DTYPE_F32;
     d.rank = 2;
     d.shape[0] = d.shape[1] = 2;
@@ -129,6 +177,9 @@ static void matrices(void) {
     d.name = NULL;
     WRONG(QTSA_ERR_INVALID_ARGUMENT, qtsa_matrix_create(backend, &d, &m), "name is null");
     d.name = "here";
+    d.dtype = QTSA_DTYPE_F32;
+    WRONG(QTSA_ERR_INVALID_ARGUMENT, qtsa_matrix_create(backend, &d, &m), "dtype is 1", "its own");
+    d.dtype = 0;
     OK(qtsa_weights_set(set, "here", data, sizeof data));
     OK(qtsa_matrix_create(backend, &d, &m));
     OK(qtsa_weights_free(set)); /* the matrix keeps what it is made of */
@@ -141,6 +192,7 @@ static void matrices(void) {
     OK(qtsa_matrix_free(m));
     WRONG(QTSA_ERR_INVALID_HANDLE, qtsa_matrix_free(m), "freed", "qtsa_matrix");
     WRONG(QTSA_ERR_INVALID_HANDLE, qtsa_matrix_bytes(m, &bytes), "freed");
+    splits();
     WRONG(QTSA_ERR_INVALID_HANDLE, qtsa_matrix_bytes(NULL, &bytes), "null");
     WRONG(QTSA_ERR_INVALID_ARGUMENT, qtsa_matrix_bytes(weight, NULL), "out_bytes is null");
     OK(qtsa_matrix_free(NULL));
