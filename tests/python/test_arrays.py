@@ -152,12 +152,6 @@ def test_result_speaks_dlpack(double):
     assert np.shares_memory(again, y)
 
 
-def test_torch(double):
-    torch = pytest.importorskip("torch", reason="PyTorch is not installed")
-    y = double.run({"x": torch.from_numpy(VALUES).requires_grad_()})["y"]
-    np.testing.assert_array_equal(torch.from_dlpack(y).numpy(), 2 * VALUES)
-
-
 def test_bf16(session):
     bf16 = pytest.importorskip("ml_dtypes").bfloat16
     g = qa.Graph("bf16")
@@ -179,64 +173,3 @@ def test_unknown_dtypes():
     for dtype in ("f99", np.complex64, object):
         with pytest.raises(qa.Error, match="element type"):
             g.input("x", dtype, (1,))
-
-
-def test_weights():
-    w = qa.Weights({"a": np.asfortranarray(VALUES), "b": [1.0, 2.0]}, progress=True)
-    assert list(w) == ["a", "b"] and len(w) == 2 and "a" in w and "c" not in w
-    assert w.info("a") == (qa.DType.F32, SHAPE, VALUES.nbytes)
-    with pytest.raises(qa.ShapeMismatch, match=r"'a' has shape \[4, 6\]"):
-        w["a"] = VALUES.T
-    with pytest.raises(qa.Error, match="float64"):
-        w["c"] = VALUES.astype(np.float64)
-    with pytest.raises(qa.NotFound):
-        w.info("c")
-    with pytest.raises(qa.Error) as e:
-        qa.Weights.open("/nowhere/model.gguf")
-    assert e.value.status is qa.Status.IO and "/nowhere/model.gguf" in e.value.message
-
-
-def test_quantised_weights(session):
-    """Blocks go in as bytes: q8_0 is a scale in f16 and 32 numbers."""
-    w = qa.Weights()
-    w.declare("w", "q8_0", (1, 32))
-    w["w"] = np.float16(0.5).tobytes() + np.arange(32, dtype=np.int8).tobytes()
-    g = qa.Graph("q")
-    g.output("y", qa.ops.linear(g.input("x", np.float32, (1, 32)), g.weight(w, "w")))
-    y = session.plan(g).run({"x": np.ones((1, 32), np.float32)})["y"]
-    np.testing.assert_allclose(y, [[0.5 * np.arange(32).sum()]], rtol=2e-2)
-
-
-def test_save_and_open(tmp_path):
-    w = qa.Weights({"layer.0.w": VALUES, "layer.1.w": 2 * VALUES})
-    path, told = tmp_path / "ü.gguf", []
-    w.save(
-        path,
-        {"general.name": "test", "answer": 42, "half": 0.5},
-        progress=lambda done, total: told.append((done, total)),
-    )
-    assert told and told[-1][0] == told[-1][1]
-    for placement in ("auto", "copied", "mapped"):
-        again = qa.Weights.open(
-            path, placement=placement, rules=[qa.Rule("layer.*.w", rename="l*"), qa.Rule("*1*", "f16")]
-        )
-        assert sorted(again) == ["l0", "l1"]
-        assert again.info("l0").dtype is qa.DType.F32 and again.info("l1").dtype is qa.DType.F16
-        assert [again.metadata(k) for k in ("general.name", "answer", "half")] == ["test", "42", "0.5"]
-    assert "l1" in str(again.report) or "layer.1.w" in str(again.report)
-    with pytest.raises(qa.Error) as e:
-        qa.Weights.open(path, progress=lambda done, total: True)
-    assert e.value.status is qa.Status.CANCELLED
-    with pytest.raises(ZeroDivisionError):
-        qa.Weights.open(path, progress=lambda done, total: 1 / 0)
-    with pytest.raises(qa.OutOfMemory):
-        qa.Weights.open(path, placement="copied", budget=10)
-    with pytest.raises(qa.Error, match="known: auto, copied, mapped"):
-        qa.Weights.open(path, placement="lent")
-
-
-def test_real_file(data):
-    w = qa.Weights.open(data / "stories260k" / "stories260K_f32.gguf")
-    assert w.info("token_embd.weight").shape == (512, 64)
-    assert w.metadata("general.architecture") == "llama"
-    assert "stories260K_f32.gguf: 4" in repr(w)

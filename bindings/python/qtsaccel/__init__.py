@@ -29,7 +29,8 @@ from ._library import path as library_path
 from ._library import set_log_callback, version
 from ._report import Report
 from ._session import Plan, Session
-from ._weights import Rule, TensorInfo, Weights
+from ._split import SplitMatrix, SplitReport
+from ._weights import Rule, TensorInfo, Weights, WeightsMemory
 
 __version__ = "0.1.0"
 
@@ -52,6 +53,8 @@ __all__ = [
     "Rule",
     "Session",
     "ShapeMismatch",
+    "SplitMatrix",
+    "SplitReport",
     "Status",
     "Tensor",
     "TensorInfo",
@@ -59,6 +62,7 @@ __all__ = [
     "Timing",
     "Unsupported",
     "Weights",
+    "WeightsMemory",
     "active",
     "device_report",
     "devices",

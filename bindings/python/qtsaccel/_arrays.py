@@ -66,40 +66,64 @@ def as_array(value: object, what: str) -> Array:
     return np.asarray(value)
 
 
+_HOST = (1, 3)  # kDLCPU, kDLCUDAHost
+
+
 def _from_dlpack(value: Any, what: str) -> Array:
     torch = sys.modules.get("torch")
     if torch is not None and isinstance(value, torch.Tensor):
-        value = value.detach()
-        if value.device.type == "cpu" and value.dtype == torch.bfloat16:  # numpy's DLPack has no bf16
+        value = value.detach().cpu()
+        if value.dtype == torch.bfloat16 and value.layout == torch.strided:  # numpy's DLPack has no bf16
             bits: Array = np.from_dlpack(value.view(torch.int16))
             return bits.view(numpy_dtype(DType.BF16, what))
-    kind = value.__dlpack_device__()[0]
-    if kind not in (1, 3):  # kDLCPU, kDLCUDAHost
-        raise invalid(f"{what} lies on a device (DLPack type {int(kind)}); bring it to the host first")
     try:
-        return np.from_dlpack(value)
-    except (BufferError, RuntimeError, TypeError):
-        if hasattr(value, "__array__"):  # a JAX array of bf16, for one
+        if (kind := value.__dlpack_device__()[0]) in _HOST:
+            return np.from_dlpack(value)
+        refused = f"lies on a device (DLPack type {int(kind)}); bring it to the host first"
+    except (BufferError, RuntimeError, TypeError, ValueError) as e:
+        refused = f"cannot be read through DLPack: {e}"
+    try:
+        if hasattr(value, "__array__"):  # a JAX array on a GPU or of bf16, for one
             return np.asarray(value)
-        raise
+    except (RuntimeError, TypeError, ValueError) as e:
+        refused += f"; {e}"
+    raise invalid(f"{what} {refused}")
 
 
-def host_array(value: object, dtype: np.dtype[Any], what: str) -> Array:
-    """value as an array of exactly this element type, native and contiguous.
+def writable(value: Any, what: str) -> Array:
+    """An array or tensor in host memory as a numpy array to write into."""
+    if isinstance(value, np.ndarray):
+        return value
+    try:
+        if value.__dlpack_device__()[0] in _HOST:
+            return np.from_dlpack(value)
+        refused = "lies on a device, and results come to the host"
+    except (AttributeError, BufferError, RuntimeError, TypeError, ValueError) as e:
+        refused = f"is no array to write into: {e}"
+    raise invalid(f"the array for {what} {refused}")
+
+
+def checked(value: object, dtype: np.dtype[Any], what: str) -> Array:
+    """value as an array of this element type, in any order of bytes and memory.
 
     An array's element type must be right already, but for the byte order: nothing is
     rounded unseen. Lists and numbers are converted where nothing is lost but precision.
     """
     array = as_array(value, what)
-    if array.dtype != dtype and array.dtype.newbyteorder("=") != dtype:
-        if isinstance(value, (np.ndarray, np.generic)) or hasattr(value, "__dlpack__") or array.dtype == object:
-            raise invalid(f"{what} has dtype {array.dtype}, want {dtype}; convert it with .astype('{dtype}')")
-        exact = array.astype(dtype) if array.dtype.kind in "biuf" else None
-        if exact is None or (dtype.kind in "iu" and not np.array_equal(exact, array)):
-            raise invalid(f"{what}: {array.dtype} values do not fit into {dtype}")
-        array = exact
+    if array.dtype == dtype or array.dtype.newbyteorder("=") == dtype:
+        return array
+    if isinstance(value, (np.ndarray, np.generic)) or hasattr(value, "__dlpack__") or array.dtype == object:
+        raise invalid(f"{what} has dtype {array.dtype}, want {dtype}; convert it with .astype('{dtype}')")
+    exact = array.astype(dtype) if array.dtype.kind in "biuf" else None
+    if exact is None or (dtype.kind in "iu" and not np.array_equal(exact, array)):
+        raise invalid(f"{what}: {array.dtype} values do not fit into {dtype}")
+    return exact
+
+
+def host_array(value: object, dtype: np.dtype[Any], what: str) -> Array:
+    """value as an array of exactly this element type, native and contiguous; errors as in checked()."""
     # Not ascontiguousarray, which makes one dimension of none.
-    return np.require(array.astype(dtype, copy=False), requirements="C")
+    return np.require(checked(value, dtype, what).astype(dtype, copy=False), requirements="C")
 
 
 def shape_text(shape: tuple[int, ...]) -> str:

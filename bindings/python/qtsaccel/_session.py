@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from . import _bindings
-from ._arrays import Array, as_array, check_shape, host_array, numpy_dtype, pointer, shape_text
+from ._arrays import Array, as_array, check_shape, host_array, numpy_dtype, pointer, shape_text, writable
 from ._backend import Backend
 from ._bindings import Status, Timing
 from ._errors import from_status, invalid
@@ -233,7 +233,7 @@ class Plan(Handle):
 
     def _writable(self, given: Any, port: _Port, shape: tuple[int, ...]) -> Array:
         """The array under an output that the caller gave."""
-        array = given if isinstance(given, np.ndarray) else np.from_dlpack(given)
+        array = writable(given, port.what)
         if array.dtype.newbyteorder("=") != port.dtype:
             raise invalid(f"{port.what} goes into an array of {array.dtype}, want {port.dtype}")
         if not array.flags.writeable:

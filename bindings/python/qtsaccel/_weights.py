@@ -4,18 +4,33 @@ from __future__ import annotations
 
 import ctypes
 import importlib.util
+import itertools
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from . import _bindings
-from ._arrays import DTypeLike, as_array, check_shape, dtype_of, host_array, numpy_dtype, pointer, shape_text
+from ._arrays import (
+    Array,
+    DTypeLike,
+    as_array,
+    check_shape,
+    checked,
+    dtype_of,
+    host_array,
+    numpy_dtype,
+    pointer,
+    shape_text,
+)
 from ._bindings import DType
 from ._errors import invalid
 from ._handle import Handle
 from ._library import api, check, text_of
 from ._report import Report
+from ._split import SplitMatrix, SplitReport
 
 
 class TensorInfo(NamedTuple):
@@ -82,6 +97,15 @@ def _bar(items: Iterable[tuple[str, object]], total: int, progress: bool) -> Ite
     return bar
 
 
+class WeightsMemory(NamedTuple):
+    """What opening a file takes, in bytes."""
+
+    tensors: int  # how many
+    file_bytes: int  # their size in the files
+    memory_bytes: int  # the memory of those that are copied or converted
+    mapped_bytes: int  # the size of those that stay in the files
+
+
 class Rule(NamedTuple):
     """How tensors of a file are taken in whose names match a pattern ("*" any text, "?" one byte)."""
 
@@ -99,6 +123,41 @@ _PLACEMENTS = {
     "copied": _bindings.PLACEMENT_COPIED,
     "mapped": _bindings.PLACEMENT_MAPPED,
 }
+
+
+def _options(
+    placement: str, budget: int, rules: Sequence[Rule], importance: Mapping[str, object] | None
+) -> _bindings.WeightsOptions:
+    """The options as the C API takes them; ctypes keeps what they point to."""
+    if placement not in _PLACEMENTS:
+        raise invalid(f"placement is {placement!r}; known: {', '.join(_PLACEMENTS)}")
+    options = _bindings.WeightsOptions()
+    options.struct_size = ctypes.sizeof(options)
+    options.placement = _PLACEMENTS[placement]
+    options.budget_bytes = budget
+    c_rules = (_bindings.WeightsRule * max(len(rules), 1))()
+    for c, rule in zip(c_rules, rules):
+        c.pattern = rule.pattern.encode()
+        c.rename = None if rule.rename is None else rule.rename.encode()
+        c.dtype = 0 if rule.dtype is None else dtype_of(rule.dtype)
+    options.rules, options.n_rules = c_rules, len(rules)
+    matter = importance or {}
+    c_importance = (_bindings.Importance * max(len(matter), 1))()
+    for c, (name, columns) in zip(c_importance, matter.items()):
+        what = f"the importance of {name!r}"
+        array = host_array(columns, np.dtype(np.float32), what)
+        check_shape(array.shape, (array.size,), what)
+        c.name, c.n_columns = name.encode(), array.size
+        c.columns = (ctypes.c_float * max(array.size, 1))(*array)
+    options.importance, options.n_importance = c_importance, len(matter)
+    return options
+
+
+# Arrays that were lent to the library, by the number that it gives them back by.
+_lent: dict[int, Array] = {}
+_keys = itertools.count(1)
+_give_back = _bindings.ReleaseCallback(lambda key: _lent.pop(key, None))
+_NO_RELEASE = _bindings.ReleaseCallback()
 
 
 def _has_tqdm() -> bool:
@@ -162,32 +221,32 @@ class Weights(Handle):
         placement: str = "auto",
         budget: int = 0,
         rules: Sequence[Rule] = (),
+        importance: Mapping[str, object] | None = None,
         progress: Progress = False,
     ) -> Weights:
         """Opens a GGUF or safetensors file, the first part of a split one, or an index of several.
 
         placement is "auto", "copied" (into memory) or "mapped" (read when used); budget the
         bytes that tensors may take (0: what is free); rules say which types and names
-        tensors get.
+        tensors get, and importance how much the columns of tensors of the file matter
+        where a rule quantises them.
         """
-        if placement not in _PLACEMENTS:
-            raise invalid(f"placement is {placement!r}; known: {', '.join(_PLACEMENTS)}")
-        options = _bindings.WeightsOptions()
-        options.struct_size = ctypes.sizeof(options)
-        options.placement = _PLACEMENTS[placement]
-        options.budget_bytes = budget
-        c_rules = (_bindings.WeightsRule * max(len(rules), 1))()
-        for c, rule in zip(c_rules, rules):
-            c.pattern = rule.pattern.encode()
-            c.rename = None if rule.rename is None else rule.rename.encode()
-            c.dtype = 0 if rule.dtype is None else dtype_of(rule.dtype)
-        options.rules, options.n_rules = c_rules, len(rules)
+        options = _options(placement, budget, rules, importance)
         self = cls.__new__(cls)
         self._label = os.fspath(path)
         with _told(progress) as callback:
             options.progress = callback
             self._make(api.weights_open, os.fsencode(path), ctypes.byref(options))
         return self
+
+    @staticmethod
+    def plan_memory(
+        path: str | os.PathLike[str], *, placement: str = "auto", rules: Sequence[Rule] = ()
+    ) -> WeightsMemory:
+        """What opening a file so would take; nothing of it is allocated."""
+        raw, options = _bindings.WeightsMemory(), _options(placement, 0, rules, None)
+        check(api.weights_plan_memory(os.fsencode(path), ctypes.byref(options), ctypes.byref(raw)))
+        return WeightsMemory(raw.tensors, raw.file_bytes, raw.memory_bytes, raw.mapped_bytes)
 
     def save(
         self,
@@ -220,21 +279,54 @@ class Weights(Handle):
 
         A quantised tensor takes its blocks as bytes.
         """
+        self.set(name, value)
+
+    def set(self, name: str, value: object, *, dtype: DTypeLike | None = None, lend: bool = False) -> None:
+        """As w[name] = value; dtype is what to store it as, where that is not the array's own.
+
+        Arrays may lie in any order. One that is lent is used where it lies, if it is dense
+        and of the tensor's type: it must not change as long as the weights are used.
+        """
         if isinstance(value, (bytes, bytearray, memoryview)):
             data = bytes(value)
             check(api.weights_set(self._value, name.encode(), data, len(data)))
             return
         what = f"weight {name!r}"
-        if name in self:
-            info = self.info(name)
-            array = host_array(value, numpy_dtype(info.dtype, what), what)
+        array = as_array(value, what)
+        own = dtype_of("f32" if not hasattr(value, "dtype") else array.dtype) if dtype is None else dtype_of(dtype)
+        info = self.info(name) if name in self else None
+        if info is not None:
             check_shape(array.shape, info.shape, what)
-        else:
-            array = as_array(value, what)
-            dtype = dtype_of("f32" if not hasattr(value, "dtype") else array.dtype)
-            array = host_array(value, numpy_dtype(dtype, what), what)
-            self.declare(name, dtype, array.shape)
-        check(api.weights_set(self._value, name.encode(), pointer(array), array.nbytes))
+            own = info.dtype if dtype is None else own
+            if own != info.dtype:
+                raise invalid(f"{what} is declared as {info.dtype.name.lower()}, not {own.name.lower()}")
+        if dtype is None or not hasattr(value, "dtype"):
+            array = checked(value, numpy_dtype(own, what), what)
+        given = dtype_of(array.dtype)
+        array = array.astype(array.dtype.newbyteorder("="), copy=False)
+        if info is None:
+            self.declare(name, own, array.shape)
+        strides = None if array.flags.c_contiguous else (ctypes.c_int64 * array.ndim)(*array.strides)
+        key = next(_keys)
+        if lend:
+            _lent[key] = array
+        status = api.weights_set_array(
+            self._value, name.encode(), pointer(array), given, strides, _give_back if lend else _NO_RELEASE, key
+        )
+        if status:
+            _lent.pop(key, None)
+            check(status)
+
+    def add_split(self, name: str, matrix: SplitMatrix, *, dtype: DTypeLike | None = None) -> SplitReport:
+        """Adds a matrix whose levels and scales lie apart, in the smallest type that keeps it, or as dtype.
+
+        The report says what that changed.
+        """
+        c, _held = matrix.as_c()
+        raw = _bindings.SplitReport()
+        wanted = 0 if dtype is None else dtype_of(dtype)
+        check(api.weights_add_split(self._value, name.encode(), ctypes.byref(c), wanted, ctypes.byref(raw)))
+        return SplitReport(DType(raw.dtype), bool(raw.exact), raw.bytes, raw.max_absolute_error, raw.max_relative_error)
 
     def _index(self, name: str) -> int:
         index = ctypes.c_size_t()

@@ -1,0 +1,191 @@
+"""Weights from arrays, from files, and from matrices that other systems quantised."""
+
+from __future__ import annotations
+
+import gc
+
+import numpy as np
+import pytest
+
+import qtsaccel as qa
+from test_arrays import SHAPE, VALUES, Speaker, read_only, strided
+
+
+def test_weights():
+    w = qa.Weights({"a": np.asfortranarray(VALUES), "b": [1.0, 2.0]}, progress=True)
+    assert list(w) == ["a", "b"] and len(w) == 2 and "a" in w and "c" not in w
+    assert w.info("a") == (qa.DType.F32, SHAPE, VALUES.nbytes)
+    with pytest.raises(qa.ShapeMismatch, match=r"'a' has shape \[4, 6\]"):
+        w["a"] = VALUES.T
+    with pytest.raises(qa.Error, match="float64"):
+        w["c"] = VALUES.astype(np.float64)
+    with pytest.raises(qa.NotFound):
+        w.info("c")
+    with pytest.raises(qa.Error) as e:
+        qa.Weights.open("/nowhere/model.gguf")
+    assert e.value.status is qa.Status.IO and "/nowhere/model.gguf" in e.value.message
+
+
+def product(session, weights, name="w"):
+    """The weight's values, transposed, as a product with the identity gives them."""
+    g = qa.Graph("product")
+    w = g.weight(weights, name)
+    n = w.shape[1]
+    g.output("y", qa.ops.linear(g.input("x", np.float32, (n, n)), w))
+    with session.plan(g) as plan:
+        return plan.run({"x": np.eye(n, dtype=np.float32)})["y"].T
+
+
+@pytest.mark.parametrize(
+    "form",
+    [
+        np.asfortranarray,
+        strided,
+        read_only,
+        lambda a: a[::-1, ::-1].copy()[::-1, ::-1],
+        lambda a: a.astype(">f4"),
+        Speaker,
+    ],
+)
+def test_weight_forms(session, form):
+    np.testing.assert_array_equal(product(session, qa.Weights({"w": form(VALUES)})), VALUES)
+
+
+def test_weights_are_converted_where_asked(session):
+    w = qa.Weights()
+    w.set("half", VALUES[::-1], dtype="f16")
+    w.set("wide", VALUES.astype(np.float16), dtype=np.float32)
+    assert w.info("half").dtype is qa.DType.F16 and w.info("wide").dtype is qa.DType.F32
+    np.testing.assert_array_equal(product(session, w, "half"), VALUES[::-1].astype(np.float16).astype(np.float32))
+    np.testing.assert_array_equal(product(session, w, "wide"), VALUES.astype(np.float16).astype(np.float32))
+    w.declare("declared", "f16", SHAPE)
+    for value, dtype, says in [
+        (VALUES, None, "dtype float32, want float16"),
+        (VALUES, "f32", "declared as f16, not f32"),
+        (VALUES.T, None, r"\[4, 6\], want \[6, 4\]"),
+        (VALUES * 1e6, "f16", "65504|hold"),
+    ]:
+        with pytest.raises(qa.Error, match=says):
+            w.set("declared", value, dtype=dtype)
+    w.set("declared", [[1.0] * 4] * 6)
+    np.testing.assert_array_equal(product(session, w, "declared"), np.ones(SHAPE))
+
+
+def test_lent_weights(session):
+    """They are used where they lie, and given back when nothing needs them any more."""
+    from qtsaccel import _weights
+
+    memory = np.empty(VALUES.nbytes + 64, np.uint8)
+    start = -memory.ctypes.data % 32
+    array = memory[start : start + VALUES.nbytes].view(np.float32).reshape(SHAPE)
+    array[:] = VALUES
+    w = qa.Weights()
+    w.set("w", array, lend=True)
+    w.set("copied", VALUES.T, lend=True)
+    assert [a is array for a in _weights._lent.values()] == [True]  # the other is given back already
+    array *= 2  # a host must not; here it shows that there is no copy
+    np.testing.assert_array_equal(product(session, w), 2 * VALUES)
+    w.close()
+    gc.collect()
+    assert not _weights._lent
+    with pytest.raises(qa.Error):
+        w.set("w", VALUES, lend=True)
+    assert not _weights._lent
+
+
+def test_split_matrices(session):
+    rng = np.random.default_rng(5)
+    levels = rng.integers(-127, 128, (4, 64), np.int8)
+    scales = (rng.integers(1, 64, (4, 2)) / 64).astype(np.float32)
+    want = levels * scales.repeat(32, 1)
+    w = qa.Weights()
+    report = w.add_split("int8", qa.SplitMatrix(levels, scales))
+    assert (report.dtype, report.exact, report.max_absolute_error) == (qa.DType.Q8_0, True, 0)
+    assert report.bytes == 4 * 2 * 34
+    w.add_split("strided", qa.SplitMatrix(np.asfortranarray(levels), scales[:, ::-1].copy()[:, ::-1]), dtype="f32")
+    np.testing.assert_allclose(product(session, w, "int8"), want, rtol=2e-2)
+    np.testing.assert_array_equal(product(session, w, "strided"), want)
+
+    nibbles = rng.integers(0, 16, (4, 64), np.uint8)
+    packed = nibbles[:, 0::2] | nibbles[:, 1::2] << 4
+    half = (np.float16(0.5) + np.arange(4) / 8).astype(np.float16)
+    matrix = qa.SplitMatrix(packed, half, -half, bits=4)
+    assert w.add_split("mlx", matrix, dtype="f32").exact
+    want = half[:, None].astype(np.float32) * (nibbles.astype(np.float32) - 1)
+    np.testing.assert_array_equal(product(session, w, "mlx"), want)
+    for wrong, says in [
+        (qa.SplitMatrix(levels.astype(np.int16), scales), "one byte"),
+        (qa.SplitMatrix(levels, scales[:3]), r"\[3, 2\], want \[4, 64 / block\]"),
+        (qa.SplitMatrix(levels, scales, scales[:, :1]), "offsets"),
+        (qa.SplitMatrix(levels, scales, nibbles="middle"), "known: low_first"),
+        (qa.SplitMatrix(levels, scales, bits=5), "5 bits"),
+    ]:
+        with pytest.raises(qa.Error, match=says):
+            w.add_split("wrong", wrong)
+
+
+def test_quantised_weights(session):
+    """Blocks go in as bytes: q8_0 is a scale in f16 and 32 numbers."""
+    w = qa.Weights()
+    w.declare("w", "q8_0", (1, 32))
+    w["w"] = np.float16(0.5).tobytes() + np.arange(32, dtype=np.int8).tobytes()
+    g = qa.Graph("q")
+    g.output("y", qa.ops.linear(g.input("x", np.float32, (1, 32)), g.weight(w, "w")))
+    y = session.plan(g).run({"x": np.ones((1, 32), np.float32)})["y"]
+    np.testing.assert_allclose(y, [[0.5 * np.arange(32).sum()]], rtol=2e-2)
+
+
+def test_save_and_open(tmp_path):
+    w = qa.Weights({"layer.0.w": VALUES, "layer.1.w": 2 * VALUES})
+    path, told = tmp_path / "ü.gguf", []
+    w.save(
+        path,
+        {"general.name": "test", "answer": 42, "half": 0.5},
+        progress=lambda done, total: told.append((done, total)),
+    )
+    assert told and told[-1][0] == told[-1][1]
+    for placement in ("auto", "copied", "mapped"):
+        again = qa.Weights.open(
+            path, placement=placement, rules=[qa.Rule("layer.*.w", rename="l*"), qa.Rule("*1*", "f16")]
+        )
+        assert sorted(again) == ["l0", "l1"]
+        assert again.info("l0").dtype is qa.DType.F32 and again.info("l1").dtype is qa.DType.F16
+        assert [again.metadata(k) for k in ("general.name", "answer", "half")] == ["test", "42", "0.5"]
+    assert "l1" in str(again.report) or "layer.1.w" in str(again.report)
+    with pytest.raises(qa.Error) as e:
+        qa.Weights.open(path, progress=lambda done, total: True)
+    assert e.value.status is qa.Status.CANCELLED
+    with pytest.raises(ZeroDivisionError):
+        qa.Weights.open(path, progress=lambda done, total: 1 / 0)
+    with pytest.raises(qa.OutOfMemory):
+        qa.Weights.open(path, placement="copied", budget=10)
+    memory = qa.Weights.plan_memory(path, placement="copied", rules=[qa.Rule("layer.1.*", "f16")])
+    assert memory[:2] == (2, 2 * VALUES.nbytes) and memory.mapped_bytes == 0
+    assert 1.5 * VALUES.nbytes <= memory.memory_bytes < 2 * VALUES.nbytes + 64  # tensors begin at multiples of 64
+    with pytest.raises(qa.Error, match="known: auto, copied, mapped"):
+        qa.Weights.open(path, placement="lent")
+
+
+def test_importance(tmp_path):
+    """Columns that matter keep more of their values."""
+    rng = np.random.default_rng(2)
+    values = rng.normal(size=(16, 64)).astype(np.float32)
+    path, matters = tmp_path / "w.gguf", np.where(np.arange(64) % 8 == 0, 1000.0, 0.001)
+    qa.Weights({"w": values}).save(path)
+
+    def loss(importance):
+        w = qa.Weights.open(path, rules=[qa.Rule("w", "q4_0")], importance=importance)
+        assert w.info("w").dtype is qa.DType.Q4_0
+        with qa.Backend("reference") as b, b.session() as s:
+            return (matters * (product(s, w) - values).astype(float) ** 2).sum()
+
+    assert loss({"w": matters.astype(np.float32)}) < 0.9 * loss(None)
+    with pytest.raises(qa.ShapeMismatch, match="63"):
+        loss({"w": np.ones(63, np.float32)})
+
+
+def test_real_file(data):
+    w = qa.Weights.open(data / "stories260k" / "stories260K_f32.gguf")
+    assert w.info("token_embd.weight").shape == (512, 64)
+    assert w.metadata("general.architecture") == "llama"
+    assert "stories260K_f32.gguf: 4" in repr(w)
