@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -58,6 +59,21 @@ func TestInterfaceIsKept(t *testing.T) {
 			require.Contains(t, gone, tells)
 		}
 	}
+}
+
+// What the first version's header promised holds, too.
+func TestFirstVersionIsKept(t *testing.T) {
+	var lines [2][]byte
+	for i, file := range []string{"../../tests/abi/first/qtsaccel.h", headerFile} {
+		text, err := os.ReadFile(file)
+		require.NoError(t, err)
+		h, err := parse(string(text))
+		require.NoError(t, err)
+		lines[i], err = abi(h)
+		require.NoError(t, err)
+	}
+	require.Greater(t, bytes.Count(lines[0], []byte("function ")), 40)
+	require.Empty(t, broken(lines[0], lines[1]))
 }
 
 func TestParse(t *testing.T) {
