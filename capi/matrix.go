@@ -37,7 +37,7 @@ var _ = [1]struct{}{}[(unsafe.Sizeof(C.qtsa_matrix_desc{})^unsafe.Sizeof(matrixD
 	(unsafe.Offsetof(C.qtsa_matrix_desc{}.report)^unsafe.Offsetof(matrixDesc{}.report))]
 
 // The size of qtsa_matrix_desc in version 0.1.
-const firstMatrixDesc = 96
+const firstMatrixDesc = 80
 
 //export go_qtsa_matrix_desc_init
 func go_qtsa_matrix_desc_init(desc *C.qtsa_matrix_desc, structSize C.size_t) C.qtsa_status {

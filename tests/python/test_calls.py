@@ -65,6 +65,13 @@ def test_matrices(backend):
     got = backend.matmul(np.ones((1, 32), np.float32), m)
     np.testing.assert_allclose(got, np.full((1, 4), 0.5 * np.arange(32).sum()), rtol=1e-2)
 
+    levels = RNG.integers(-127, 128, (4, 32), np.int8)
+    m = backend.matrix(qa.SplitMatrix(levels, np.float32([0.5, 1, 2, 0.25])))
+    assert m.split is not None and m.split.exact and (m.dtype, m.shape) == (qa.DType.Q8_0, (4, 32))
+    want = (levels * [[0.5], [1], [2], [0.25]]).T.astype(float)
+    np.testing.assert_allclose(backend.matmul(np.eye(32, dtype=np.float32), m), want, rtol=2e-2)
+    assert backend.matrix(qa.SplitMatrix(levels, np.ones(4, np.float32)), dtype="f16").nbytes == 256
+
     weights = qa.Weights({"w": w})
     m = backend.matrix(weights, "w")
     weights.close()

@@ -13,11 +13,12 @@ import numpy as np
 from . import _bindings
 from ._arrays import Array, DTypeLike, as_array, check_shape, dtype_of, host_array, numpy_dtype, pointer, shape_text
 from ._bindings import DType
-from ._errors import invalid, mismatch
+from ._errors import chosen, invalid, mismatch
 from ._graph import Graph, Tensor
 from ._handle import Handle
 from ._library import api, check
 from ._report import Report
+from ._split import SplitMatrix, SplitReport
 from ._weights import Attributes, Weights, c_attrs, c_shape
 
 _F32 = np.dtype(np.float32)
@@ -38,16 +39,12 @@ _CALIBRATE = {
 }
 
 
-def _chosen(known: dict[str, int], name: str, what: str) -> int:
-    if name not in known:
-        raise invalid(f"{what} is {name!r}; known: {', '.join(known)}")
-    return known[name]
-
-
 class Matrix(Handle):
     """A weight of the calls on one backend, made by Backend.matrix()."""
 
     _release = api.matrix_free
+
+    split: SplitReport | None = None  # of one that was made of a SplitMatrix: what became of it
 
     def __init__(self, backend: Handle, desc: _bindings.MatrixDesc, dtype: DType, shape: tuple[int, ...]) -> None:
         self.dtype, self.shape = dtype, shape
@@ -126,7 +123,7 @@ class _Jobs:
             bias = _optional(job.bias, n_out, f"the bias of job {i}")
             y = np.empty((*shape, n_out), _F32)
             c.weight, c.bias, c.y, c.n_out = job.weight._value, _floats(bias), _floats(y), n_out
-            c.activation = _chosen(_ACTIVATIONS, job.activation, "activation")
+            c.activation = chosen(_ACTIVATIONS, job.activation, "activation")
             self.y.append(y)
             self._held.append(bias)
 
@@ -184,10 +181,20 @@ class OperatorCalls(Handle):
         """Puts a weight on the backend: an array, or a tensor of Weights by name, without a copy.
 
         Of a matrix [n_out, n_in] or a convolution's kernel [n_out, k, k, c_in]. Quantised
-        blocks are given as bytes, with dtype and shape.
+        blocks are given as bytes, with dtype and shape; levels and scales that lie apart as
+        a SplitMatrix, which is stored as dtype, else as the smallest type that keeps it.
         """
         desc = _bindings.MatrixDesc()
         desc.struct_size = ctypes.sizeof(desc)
+        if isinstance(value, SplitMatrix):
+            split, _held = value.as_c()
+            report = _bindings.SplitReport()
+            desc.dtype = 0 if dtype is None else dtype_of(dtype)
+            desc.split, desc.report = ctypes.pointer(split), ctypes.pointer(report)
+            made = Matrix(self, desc, DType.F32, (split.n_out, split.n_in))
+            made.split = SplitReport.of(report)
+            made.dtype = made.split.dtype
+            return made
         if isinstance(value, Weights):
             if name is None:
                 raise invalid("which tensor of the weights? matrix(weights, name)")
@@ -282,7 +289,7 @@ class OperatorCalls(Handle):
         c_norm: Any = None
         if norm is not None:
             gamma, beta = _optional(norm.gamma, c_in, "gamma"), _optional(norm.beta, c_in, "beta")
-            kind = _chosen(_NORMS, norm.kind, "norm")
+            kind = chosen(_NORMS, norm.kind, "norm")
             raw = _bindings.Conv2dNorm(kind, norm.silu, norm.groups, norm.eps, _floats(gamma), _floats(beta))
             c_norm = ctypes.byref(raw)
         flags = _flags(only_if_worthwhile, on_cpu_if_declined)
@@ -398,7 +405,7 @@ class OperatorCalls(Handle):
 
     def calibrate(self, how: str = "auto") -> None:
         """Makes the thresholds anew: "auto" (measured once, then remembered), "force" or "off" (built in)."""
-        check(api.backend_calibrate(self._value, _chosen(_CALIBRATE, how, "how")))
+        check(api.backend_calibrate(self._value, chosen(_CALIBRATE, how, "how")))
 
     @property
     def stats(self) -> Report:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from ._bindings import Status
 
 
@@ -67,3 +69,10 @@ def invalid(message: str) -> Error:
 def mismatch(message: str) -> Error:
     """For a shape that this package refuses itself."""
     return from_status(Status.SHAPE_MISMATCH, message)
+
+
+def chosen(known: Mapping[str, int], name: str, what: str) -> int:
+    """The value that a name stands for."""
+    if name not in known:
+        raise invalid(f"{what} is {name!r}; known: {', '.join(known)}")
+    return known[name]

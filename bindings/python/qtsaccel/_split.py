@@ -10,7 +10,7 @@ import numpy as np
 from . import _bindings
 from ._arrays import Array, as_array, check_shape, dtype_of, pointer, shape_text
 from ._bindings import DType
-from ._errors import invalid, mismatch
+from ._errors import chosen, invalid, mismatch
 
 _NIBBLES = {
     "low_first": _bindings.NIBBLES_LOW_FIRST,
@@ -27,6 +27,11 @@ class SplitReport(NamedTuple):
     bytes: int
     max_absolute_error: float
     max_relative_error: float
+
+    @classmethod
+    def of(cls, raw: _bindings.SplitReport) -> SplitReport:
+        """The C API's struct as Python has it."""
+        return cls(DType(raw.dtype), bool(raw.exact), raw.bytes, raw.max_absolute_error, raw.max_relative_error)
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,8 +58,6 @@ class SplitMatrix:
         levels = _forward(self.levels, "levels")
         if levels.dtype.kind not in "iu" or levels.itemsize != 1 or levels.ndim != 2:
             raise invalid(f"levels are {levels.dtype} {shape_text(levels.shape)}, want [n_out, n_in] of one byte each")
-        if self.nibbles not in _NIBBLES:
-            raise invalid(f"nibbles is {self.nibbles!r}; known: {', '.join(_NIBBLES)}")
         n_out, n_in = levels.shape[0], levels.shape[1] * (2 if self.bits == 4 else 1)
         scales = _forward(self.scales, "scales")
         scales = scales[:, None] if scales.ndim == 1 else scales
@@ -64,7 +67,7 @@ class SplitMatrix:
         c = _bindings.SplitMatrix()
         c.n_out, c.n_in, c.block, c.bits = n_out, n_in, n_in // scales.shape[1], self.bits
         c.is_signed = levels.dtype.kind == "i" if self.signed is None else self.signed
-        c.zero, c.nibbles, c.scale_dtype = self.zero, _NIBBLES[self.nibbles], dtype_of(scales.dtype)
+        c.zero, c.nibbles, c.scale_dtype = self.zero, chosen(_NIBBLES, self.nibbles, "nibbles"), dtype_of(scales.dtype)
         c.levels, (c.level_row, c.level_byte) = pointer(levels), levels.strides
         if self.offsets is not None:
             offsets = as_array(self.offsets, "offsets")

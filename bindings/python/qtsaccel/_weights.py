@@ -26,7 +26,7 @@ from ._arrays import (
     shape_text,
 )
 from ._bindings import DType
-from ._errors import invalid
+from ._errors import chosen, invalid
 from ._handle import Handle
 from ._library import api, check, text_of
 from ._report import Report
@@ -129,11 +129,9 @@ def _options(
     placement: str, budget: int, rules: Sequence[Rule], importance: Mapping[str, object] | None
 ) -> _bindings.WeightsOptions:
     """The options as the C API takes them; ctypes keeps what they point to."""
-    if placement not in _PLACEMENTS:
-        raise invalid(f"placement is {placement!r}; known: {', '.join(_PLACEMENTS)}")
     options = _bindings.WeightsOptions()
     options.struct_size = ctypes.sizeof(options)
-    options.placement = _PLACEMENTS[placement]
+    options.placement = chosen(_PLACEMENTS, placement, "placement")
     options.budget_bytes = budget
     c_rules = (_bindings.WeightsRule * max(len(rules), 1))()
     for c, rule in zip(c_rules, rules):
@@ -326,7 +324,7 @@ class Weights(Handle):
         raw = _bindings.SplitReport()
         wanted = 0 if dtype is None else dtype_of(dtype)
         check(api.weights_add_split(self._value, name.encode(), ctypes.byref(c), wanted, ctypes.byref(raw)))
-        return SplitReport(DType(raw.dtype), bool(raw.exact), raw.bytes, raw.max_absolute_error, raw.max_relative_error)
+        return SplitReport.of(raw)
 
     def _index(self, name: str) -> int:
         index = ctypes.c_size_t()
