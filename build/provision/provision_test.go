@@ -219,3 +219,35 @@ func TestCheckLinks(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 }
+
+// TestStandard has what GCC 13 exports from a library that libstdc++ is linked into, and
+// names that are somebody's own.
+func TestStandard(t *testing.T) {
+	for name, want := range map[string]bool{
+		"__cxa_begin_catch":             true,
+		"__gxx_personality_v0":          true,
+		"_Znwm":                         true,
+		"_ZdaPvSt11align_val_t":         true,
+		"_ZSt20__throw_length_errorPKc": true,
+		"_ZNSt13runtime_errorC1ERKSs":   true,
+		"_ZNSs6assignEPKc":              true,
+		"_ZNKSt7__cxx1112basic_stringIcSt11char_traitsIcESaIcEE4sizeEv": true,
+		"_ZTVSt9exception":                        true,
+		"_ZTSNSt3_V214error_categoryE":            true,
+		"_ZTIN10__cxxabiv117__class_type_infoE":   true,
+		"_ZN9__gnu_cxx20recursive_init_errorD2Ev": true,
+		"_ZGTtNSt12length_errorC1EPKc":            true,
+		"_ZThn16_NSdD1Ev":                         true,
+
+		"shared":                           false,
+		"_Z6sharedPKc":                     false,
+		"_Z4noneSt6vectorIiSaIiEE":         false,
+		"_ZN5other4makeESt8functionIFvvEE": false,
+		"_ZTV6plugin":                      false,
+		"_ZN4Some3stdEv":                   false,
+	} {
+		if standard(name) != want {
+			t.Errorf("standard(%s) = %v", name, !want)
+		}
+	}
+}

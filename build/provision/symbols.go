@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -45,17 +46,23 @@ func own(name string) bool {
 	return strings.Contains(name, "qts") || strings.Contains(name, "qt2xs_") || strings.Contains(name, "qt3xs_")
 }
 
-// standard says whether a symbol is of C++'s standard library. A library of ggml may
-// carry an instance of a template of it that another takes from there or, as well, from
-// libstdc++: GCC 13 does so with a part of std::string.
+// standard says whether a symbol is of C++'s run-time library: std, what GCC keeps
+// beside it, the operators new and delete, or a name that C reserves for the compiler.
+// A library of ggml may carry instances of its templates that another takes from there
+// (GCC 13 leaves a part of std::string so), or the whole of it where the compiler links
+// it statically.
 func standard(name string) bool {
-	for _, prefix := range []string{"_ZNSt", "_ZNKSt", "_ZSt", "_ZTISt", "_ZTSSt", "_ZTVSt"} {
-		if strings.HasPrefix(name, prefix) {
-			return true
-		}
+	mangled, ok := strings.CutPrefix(name, "_Z")
+	if !ok {
+		return strings.HasPrefix(name, "__")
 	}
-	return false
+	return ofStandardLibrary.MatchString(mangled)
 }
+
+// After "_Z", in the Itanium C++ ABI's mangling (5.1.4 to 5.1.9): a virtual table, type
+// information, a guard, a thunk or a transactional clone of it, or the entity itself,
+// nested and qualified or not.
+var ofStandardLibrary = regexp.MustCompile(`^(T[VTISC]|GV|GTt|Thn?\d+_|Tvn?\d+_n?\d+_)?(N[VKRO]*)?(S[tabsiod]|9__gnu_cxx|10__cxxabiv1|n[wa]|d[la])`)
 
 // renameELF returns a library of ggml under our names, checked.
 func renameELF(data []byte) ([]byte, elfrename.Names, error) {
