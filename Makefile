@@ -32,6 +32,8 @@ DEBIAN_VULKAN := mesa-vulkan-drivers libvulkan1
 DEBIAN_LINT := clang-format
 DEBIAN_BENCH := libdnnl-dev
 DEBIAN_SYSTEM_TEST := debootstrap
+# Building ggml from source; nvcc, for CUDA, comes from its maker.
+DEBIAN_SOURCE := cmake g++ $(if $(filter 1 on yes,$(GGML_VULKAN)),glslc libvulkan-dev spirv-headers)
 
 ##@ Setting up
 
@@ -45,6 +47,7 @@ ggml: ## Provide ggml's headers and libraries (GGML=system, GGML_DIR=<prefix>: a
 
 .PHONY: ggml-source
 ggml-source: ## Build what prebuilt ggml lacks: GGML_CUDA=1 CUDA_ARCHS=90, GGML_VULKAN=1, or a native CPU backend
+	@build/deps.sh $(DEBIAN_SOURCE)
 	@$(PROVISION) ggml-source
 
 # What tests and benchmarks use besides.
@@ -249,6 +252,13 @@ export SYSTEM_GGML_PACKAGES ?= $(DEBIAN_VULKAN) $(DEBIAN_EXAMPLES)
 test-system-ggml: ## Run SYSTEM_GGML_TARGETS in a Debian trixie root with ggml from backports (as root)
 	@build/deps.sh $(DEBIAN_SYSTEM_TEST)
 	@build/test-system-ggml.sh $(DIST)/trixie $(SYSTEM_GGML_TARGETS)
+
+# ggml's Vulkan shaders need a newer glslc than Debian 12 has.
+.PHONY: test-vulkan-source
+test-vulkan-source: ## Build Vulkan's plugin from source in a Debian trixie root, and test the operators on it (as root)
+	@build/deps.sh $(DEBIAN_SYSTEM_TEST)
+	@SYSTEM_GGML_PACKAGES='$(DEBIAN_VULKAN) cmake glslc libvulkan-dev spirv-headers' \
+	  build/test-system-ggml.sh $(DIST)/trixie-source GGML=prebuilt GGML_VULKAN=1 ggml-source test-vulkan-operators
 
 # The operators, the C API and the models on whatever ggml was provided.
 .PHONY: test-on-this-ggml

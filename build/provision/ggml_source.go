@@ -225,6 +225,11 @@ func (p *project) buildSource(ctx context.Context, o sourceOptions) ([]string, e
 	if _, err := exec.LookPath("cmake"); err != nil {
 		return nil, errors.New("cmake is not installed; building ggml from source needs it")
 	}
+	if o.vulkan {
+		if err := checkGLSLC(ctx); err != nil {
+			return nil, err
+		}
+	}
 	if err := p.provideSource(ctx); err != nil {
 		return nil, err
 	}
@@ -263,6 +268,29 @@ func (p *project) buildSource(ctx context.Context, o sourceOptions) ([]string, e
 		}
 	}
 	return libs, nil
+}
+
+// A shader with what some of ggml's need unconditionally, though its CMake takes a
+// compiler without for good enough, and fails minutes later.
+const neededShader = `#version 460
+#extension GL_KHR_memory_scope_semantics : enable
+#extension GL_KHR_cooperative_matrix : require
+layout(local_size_x = 32) in;
+void main() {}
+`
+
+// checkGLSLC sees that the compiler of Vulkan shaders is there and new enough.
+func checkGLSLC(ctx context.Context) error {
+	cmd := exec.CommandContext(ctx, "glslc", "-fshader-stage=compute", "--target-env=vulkan1.3", "-o", os.DevNull, "-")
+	cmd.Stdin = strings.NewReader(neededShader)
+	switch said, err := cmd.CombinedOutput(); {
+	case errors.Is(err, exec.ErrNotFound):
+		return errors.New("glslc is not installed; building Vulkan's plugin needs it, in the form that Debian 13 or a current Vulkan SDK has")
+	case err != nil:
+		return fmt.Errorf("glslc does not compile what ggml's Vulkan shaders need; that of Debian 13 does, and that of a current Vulkan SDK: %s",
+			strings.TrimSpace(string(said)))
+	}
+	return nil
 }
 
 // provideSource unpacks the pinned source, once.
