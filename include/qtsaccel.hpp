@@ -33,6 +33,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <exception>
+#include <functional>
 #include <initializer_list>
 #include <memory>
 #include <stdexcept>
@@ -122,6 +124,10 @@ T made(qtsa_status status, From &&from) {
     done(status);
     return T(std::forward<From>(from));
 }
+template <class T>
+T refused(qtsa_status status, std::string words) {
+    throw error(failure{status, std::move(words)});
+}
 }  // namespace detail
 
 #else
@@ -165,6 +171,10 @@ result<T> made(qtsa_status status, From &&from) {
         return last_failure(status);
     }
     return T(std::forward<From>(from));
+}
+template <class T>
+result<T> refused(qtsa_status status, std::string words) {
+    return failure{status, std::move(words)};
 }
 }  // namespace detail
 
@@ -254,6 +264,19 @@ class backend : public detail::handle<qtsa_backend, qtsa_backend_free> {
     }
 };
 
+/* A backend that somebody else owns: a qtsa::backend, or the process's default one. */
+class backend_ref {
+  public:
+    backend_ref() noexcept = default;
+    explicit backend_ref(qtsa_backend h) noexcept : h_(h) {}
+    backend_ref(const backend &b) noexcept : h_(b.get()) {}
+    qtsa_backend get() const noexcept { return h_; }
+    explicit operator bool() const noexcept { return h_ != nullptr; }
+
+  private:
+    qtsa_backend h_ = nullptr;
+};
+
 /* The devices of this machine in the order in which "auto" prefers them, those too
  * that cannot be used. */
 inline result<std::vector<qtsa_device>> devices(const backend_options &options = {}) {
@@ -268,98 +291,8 @@ inline result<std::vector<qtsa_device>> devices(const backend_options &options =
     return detail::made<std::vector<qtsa_device>>(status, std::move(found));
 }
 
-/* -------------------------------------------------------------- Weights -- */
-
-class weights : public detail::handle<qtsa_weights, qtsa_weights_free> {
-  public:
-    using handle::handle;
-
-    /* Without a tensor, to be filled from memory. */
-    static result<weights> create() {
-        qtsa_weights h = nullptr;
-        const qtsa_status status = qtsa_weights_create(&h);
-        return detail::made<weights>(status, h);
-    }
-    /* A GGUF or safetensors file. */
-    static result<weights> open(const std::string &path) {
-        qtsa_weights h = nullptr;
-        const qtsa_status status = qtsa_weights_open(path.c_str(), nullptr, &h);
-        return detail::made<weights>(status, h);
-    }
-
-    result<void> declare(const std::string &name, qtsa_dtype dtype, ints shape) {
-        return detail::done(
-            qtsa_weights_declare(get(), name.c_str(), dtype, shape.data(), static_cast<std::int32_t>(shape.size())));
-    }
-    template <class T>
-    result<void> set(const std::string &name, span<T> data) {
-        return detail::done(qtsa_weights_set(get(), name.c_str(), data.data(), detail::bytes(data)));
-    }
-    result<std::size_t> size() const {
-        std::size_t n = 0;
-        const qtsa_status status = qtsa_weights_count(get(), &n);
-        return detail::made<std::size_t>(status, n);
-    }
-    result<qtsa_tensor_info> info(const std::string &name) const {
-        std::size_t index = 0;
-        qtsa_tensor_info i{};
-        qtsa_status status = qtsa_weights_find(get(), name.c_str(), &index);
-        if (status == QTSA_OK) {
-            status = qtsa_weights_info(get(), index, &i);
-        }
-        return detail::made<qtsa_tensor_info>(status, i);
-    }
-    result<std::string> name(std::size_t index) const { return detail::text(qtsa_weights_name_copy, get(), index); }
-    result<std::string> metadata(const std::string &key) const {
-        return detail::text(qtsa_weights_metadata_copy, get(), key.c_str());
-    }
-};
-
-/* ---------------------------------------------------------------- Graph -- */
-
-class graph;
-class attributes;
-
-namespace detail {
-
-/* Of a graph, what its tensors need: it stays where it is when the graph moves. */
-struct graph_core {
-    handle<qtsa_graph, qtsa_graph_free> h;
-    failure first; /* without exceptions: why nothing was added any more */
-
-    /* Says whether to go on. */
-    bool check(qtsa_status status) {
-#ifndef QTSACCEL_NO_EXCEPTIONS
-        done(status);
-#else
-        if (status != QTSA_OK && !first) {
-            first = last_failure(status);
-        }
-#endif
-        return status == QTSA_OK;
-    }
-    bool going() const noexcept { return !first; }
-};
-
-}  // namespace detail
-
-/* A tensor of one graph, which must outlive it. A tensor made by {} is none: it
- * stands for an optional input that is left out. */
-class tensor {
-  public:
-    tensor() noexcept = default;
-    qtsa_tensor index() const noexcept { return index_; }
-    explicit operator bool() const noexcept { return index_ != QTSA_NONE; }
-
-    tensor(detail::graph_core *core, qtsa_tensor index) noexcept : core_(core), index_(index) {}
-    detail::graph_core *core() const noexcept { return core_; }
-
-  private:
-    detail::graph_core *core_ = nullptr;
-    qtsa_tensor index_ = QTSA_NONE;
-};
-
-/* Attributes of an operator. It keeps the lists that it is given. */
+/* Named values: attributes of an operator, metadata of a file. It keeps the lists that
+ * it is given. */
 class attributes {
   public:
     void set(const char *name, std::int64_t v) { list_.push_back(qtsa_attr_int(name, v)); }
@@ -412,6 +345,228 @@ class attributes {
     std::deque<std::string> texts_; /* deques: what is in them stays where it is */
     std::deque<std::vector<std::int64_t>> ints_;
     std::deque<std::vector<double>> reals_;
+};
+
+/* -------------------------------------------------------------- Weights -- */
+
+/* Is told the bytes done, and all; true from it cancels. What it throws comes out of the
+ * call that it was given to. */
+class progress {
+  public:
+    progress() = default;
+    template <class F, class = std::enable_if_t<
+                           std::is_convertible_v<std::invoke_result_t<F &, std::uint64_t, std::uint64_t>, bool>>>
+    progress(F f) : tell_(std::move(f)) {}
+
+    qtsa_progress_callback callback() const noexcept { return tell_ ? &called : nullptr; }
+    /* The status of the call that it was given to, when that is over. */
+    qtsa_status ended(qtsa_status status) {
+#ifndef QTSACCEL_NO_EXCEPTIONS
+        if (thrown_) {
+            std::rethrow_exception(std::exchange(thrown_, nullptr));
+        }
+#endif
+        return status;
+    }
+
+  private:
+    static std::int32_t called(std::uint64_t done, std::uint64_t total, void *user) noexcept {
+        auto *self = static_cast<progress *>(user);
+#ifndef QTSACCEL_NO_EXCEPTIONS
+        try {
+            return self->tell_(done, total) ? 1 : 0;
+        } catch (...) {
+            self->thrown_ = std::current_exception();
+            return 1;
+        }
+#else
+        return self->tell_(done, total) ? 1 : 0;
+#endif
+    }
+    std::function<bool(std::uint64_t, std::uint64_t)> tell_;
+#ifndef QTSACCEL_NO_EXCEPTIONS
+    std::exception_ptr thrown_;
+#endif
+};
+
+/* How a file is opened; qtsa_weights_options says what the fields mean. */
+class weights_options {
+  public:
+    weights_options() noexcept { c_.struct_size = sizeof c_; }
+    /* QTSA_PLACEMENT_* */
+    weights_options &placement(std::int32_t p) noexcept {
+        c_.placement = p;
+        return *this;
+    }
+    weights_options &budget(std::uint64_t bytes) noexcept {
+        c_.budget_bytes = bytes;
+        return *this;
+    }
+    /* Stores what matches as dtype (0: as in the file), under another name ("": its own). */
+    weights_options &rule(std::string pattern, qtsa_dtype dtype = 0, std::string rename = {}) {
+        rules_.push_back({std::move(pattern), std::move(rename), dtype});
+        return *this;
+    }
+    /* How much the columns of a tensor matter where it is quantised. */
+    weights_options &importance(std::string name, span<const float> columns) {
+        importance_.push_back({std::move(name), std::vector<float>(columns.begin(), columns.end())});
+        return *this;
+    }
+    weights_options &tell(progress p) {
+        told = std::move(p);
+        return *this;
+    }
+    progress told;
+
+    /* As C has them, for as long as nothing is changed here. */
+    const qtsa_weights_options &c() {
+        c_rules_.clear();
+        for (const rules &r : rules_) {
+            c_rules_.push_back({r.pattern.c_str(), r.rename.empty() ? nullptr : r.rename.c_str(), r.dtype, 0});
+        }
+        c_importance_.clear();
+        for (const importances &i : importance_) {
+            c_importance_.push_back({i.name.c_str(), i.columns.data(), i.columns.size()});
+        }
+        c_.rules = c_rules_.data();
+        c_.n_rules = c_rules_.size();
+        c_.importance = c_importance_.data();
+        c_.n_importance = c_importance_.size();
+        c_.progress = told.callback();
+        c_.user = &told;
+        return c_;
+    }
+
+  private:
+    struct rules {
+        std::string pattern, rename;
+        qtsa_dtype dtype;
+    };
+    struct importances {
+        std::string name;
+        std::vector<float> columns;
+    };
+    std::vector<rules> rules_;
+    std::vector<importances> importance_;
+    qtsa_weights_options c_{};
+    std::vector<qtsa_weights_rule> c_rules_;
+    std::vector<qtsa_importance> c_importance_;
+};
+
+class weights : public detail::handle<qtsa_weights, qtsa_weights_free> {
+  public:
+    using handle::handle;
+
+    /* Without a tensor, to be filled from memory. */
+    static result<weights> create() {
+        qtsa_weights h = nullptr;
+        const qtsa_status status = qtsa_weights_create(&h);
+        return detail::made<weights>(status, h);
+    }
+    /* A GGUF or safetensors file, or a model in parts. */
+    static result<weights> open(const std::string &path, weights_options options = {}) {
+        qtsa_weights h = nullptr;
+        const qtsa_weights_options &c = options.c();
+        const qtsa_status status = options.told.ended(qtsa_weights_open(path.c_str(), &c, &h));
+        return detail::made<weights>(status, h);
+    }
+    /* What opening it would take. */
+    static result<qtsa_weights_memory> plan_memory(const std::string &path, weights_options options = {}) {
+        qtsa_weights_memory m{};
+        const qtsa_status status = qtsa_weights_plan_memory(path.c_str(), &options.c(), &m);
+        return detail::made<qtsa_weights_memory>(status, m);
+    }
+    /* Writes a GGUF file; metadata is added, or takes the place of what there is. */
+    result<void> save(const std::string &path, const attributes &metadata = {}, progress told = {}) const {
+        return detail::done(told.ended(
+            qtsa_weights_save(get(), path.c_str(), metadata.data(), metadata.size(), told.callback(), &told)));
+    }
+    result<std::string> report(std::int32_t format = QTSA_FORMAT_TEXT) const {
+        return detail::text(qtsa_weights_report_copy, get(), format);
+    }
+
+    result<void> declare(const std::string &name, qtsa_dtype dtype, ints shape) {
+        return detail::done(
+            qtsa_weights_declare(get(), name.c_str(), dtype, shape.data(), static_cast<std::int32_t>(shape.size())));
+    }
+    template <class T>
+    result<void> set(const std::string &name, span<T> data) {
+        return detail::done(qtsa_weights_set(get(), name.c_str(), data.data(), detail::bytes(data)));
+    }
+    /* Converts from another element type or other strides, in bytes; {}: dense. */
+    result<void> set_array(const std::string &name, const void *data, qtsa_dtype dtype, ints strides = {}) {
+        return detail::done(qtsa_weights_set_array(get(), name.c_str(), data, dtype,
+                                                   strides.size() == 0 ? nullptr : strides.data(), nullptr, nullptr));
+    }
+    /* Adds a matrix whose levels and scales lie apart, as dtype, or as the smallest type
+     * that keeps it. */
+    result<qtsa_split_report> add_split(const std::string &name, const qtsa_split_matrix &matrix,
+                                        qtsa_dtype dtype = 0) {
+        qtsa_split_report r{};
+        const qtsa_status status = qtsa_weights_add_split(get(), name.c_str(), &matrix, dtype, &r);
+        return detail::made<qtsa_split_report>(status, r);
+    }
+    result<std::size_t> size() const {
+        std::size_t n = 0;
+        const qtsa_status status = qtsa_weights_count(get(), &n);
+        return detail::made<std::size_t>(status, n);
+    }
+    result<qtsa_tensor_info> info(const std::string &name) const {
+        std::size_t index = 0;
+        qtsa_tensor_info i{};
+        qtsa_status status = qtsa_weights_find(get(), name.c_str(), &index);
+        if (status == QTSA_OK) {
+            status = qtsa_weights_info(get(), index, &i);
+        }
+        return detail::made<qtsa_tensor_info>(status, i);
+    }
+    result<std::string> name(std::size_t index) const { return detail::text(qtsa_weights_name_copy, get(), index); }
+    result<std::string> metadata(const std::string &key) const {
+        return detail::text(qtsa_weights_metadata_copy, get(), key.c_str());
+    }
+};
+
+/* ---------------------------------------------------------------- Graph -- */
+
+class graph;
+
+namespace detail {
+
+/* Of a graph, what its tensors need: it stays where it is when the graph moves. */
+struct graph_core {
+    handle<qtsa_graph, qtsa_graph_free> h;
+    failure first; /* without exceptions: why nothing was added any more */
+
+    /* Says whether to go on. */
+    bool check(qtsa_status status) {
+#ifndef QTSACCEL_NO_EXCEPTIONS
+        done(status);
+#else
+        if (status != QTSA_OK && !first) {
+            first = last_failure(status);
+        }
+#endif
+        return status == QTSA_OK;
+    }
+    bool going() const noexcept { return !first; }
+};
+
+}  // namespace detail
+
+/* A tensor of one graph, which must outlive it. A tensor made by {} is none: it
+ * stands for an optional input that is left out. */
+class tensor {
+  public:
+    tensor() noexcept = default;
+    qtsa_tensor index() const noexcept { return index_; }
+    explicit operator bool() const noexcept { return index_ != QTSA_NONE; }
+
+    tensor(detail::graph_core *core, qtsa_tensor index) noexcept : core_(core), index_(index) {}
+    detail::graph_core *core() const noexcept { return core_; }
+
+  private:
+    detail::graph_core *core_ = nullptr;
+    qtsa_tensor index_ = QTSA_NONE;
 };
 
 class graph {
@@ -529,7 +684,7 @@ class session : public detail::handle<qtsa_session, qtsa_session_free> {
   public:
     using handle::handle;
 
-    static result<session> create(const backend &on) {
+    static result<session> create(backend_ref on) {
         qtsa_session h = nullptr;
         const qtsa_status status = qtsa_session_create(on.get(), &h);
         return detail::made<session>(status, h);
@@ -607,6 +762,17 @@ class plan : public detail::handle<qtsa_plan, qtsa_plan_free> {
         const qtsa_status status = qtsa_plan_output_index(get(), name.c_str(), &i);
         return detail::made<std::size_t>(status, i);
     }
+    /* What an input or output is for values of the dynamic dimensions. */
+    result<qtsa_tensor_info> input_info(std::size_t index, ints dims = {}) const {
+        qtsa_tensor_info i{};
+        const qtsa_status status = qtsa_plan_input_info(get(), index, dims.data(), dims.size(), &i);
+        return detail::made<qtsa_tensor_info>(status, i);
+    }
+    result<qtsa_tensor_info> output_info(std::size_t index, ints dims = {}) const {
+        qtsa_tensor_info i{};
+        const qtsa_status status = qtsa_plan_output_info(get(), index, dims.data(), dims.size(), &i);
+        return detail::made<qtsa_tensor_info>(status, i);
+    }
     result<void> prepare(ints dims = {}) { return detail::done(qtsa_plan_prepare(get(), dims.data(), dims.size())); }
 
     /* Uploads, computes and downloads, in the order in which the graph got its
@@ -636,6 +802,8 @@ class plan : public detail::handle<qtsa_plan, qtsa_plan_free> {
 }  // namespace qtsa
 
 #include "qtsaccel_ops.hpp"
+
+#include "qtsaccel_calls.hpp"
 
 namespace qtsa {
 

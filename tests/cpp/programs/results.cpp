@@ -58,6 +58,18 @@ int main() {
     CHECK(!p && p.error().message.find("matmul") != std::string::npos);
     CHECK(!stream->reset().error());
 
+    // Calls, and what they are declined or refused with.
+    const float w[] = {2, 3}, one[] = {1, 10};
+    float z[1] = {0};
+    auto m = matrix::create(*on, QTSA_DTYPE_F32, {1, 2}, span<const float>(w));
+    CHECK(m);
+    auto ran = matmul(*on, one, 2, {job(*m, z)}, QTSA_ONLY_IF_WORTHWHILE);
+    CHECK(ran && *ran && z[0] == 32);
+    CHECK(matmul(*on, one, 3, {job(*m, z)}).error().status == QTSA_ERR_SHAPE_MISMATCH);
+    CHECK(!matrix::create(*on, QTSA_DTYPE_F32, {2, 2}, span<const float>(w)));
+    auto missing = active();
+    CHECK(!missing && missing.error().status == QTSA_ERR_NOT_FOUND);
+
     // A tensor of nowhere gives none.
     CHECK(!ops::silu({}));
 

@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <string>
 #include <thread>
 
 using namespace qtsa;
@@ -87,6 +88,8 @@ static void state_and_dimensions(const backend &on) {
     auto p = plan::create(stream, g, 4, true);
     const std::int64_t one = 1, three = 3;
     p.prepare({three});
+    CHECK(p.input_info(0, {three}).shape[0] == 3 && p.output_info(0, {three}).bytes == 8);
+    CHECK(failing([&] { p.output_info(0, {9}); }).status() == QTSA_ERR_INVALID_ARGUMENT);
     std::vector<float> sum(2);
     p.run({std::vector<float>{1, 2}}, {sum}, {{&one, 1}});
     p.run({std::vector<float>{1, 2, 3, 4, 5, 6}}, {sum}, {{three}});
@@ -151,7 +154,130 @@ static void ownership() {
     CHECK(b.size() == 2 && b.data()[1].ints != a.data()[1].ints && b.data()[1].ints[1] == 2);
 }
 
-int main() {
+static void files(const std::string &path) {
+    auto w = weights::create();
+    const std::vector<float> values = {1, 2, 3, 4, 5, 6, 7, 8};
+    w.declare("layer.0.w", QTSA_DTYPE_F32, {2, 4});
+    w.set_array("layer.0.w", values.data(), QTSA_DTYPE_F32, {4, 8});  // transposed
+    w.declare("layer.1.w", QTSA_DTYPE_F32, {8});
+    w.set("layer.1.w", span(values.data(), values.size()));
+    attributes metadata;
+    metadata.set("general.name", "test");
+    std::uint64_t last = 0;
+    w.save(path, metadata, [&](std::uint64_t done, std::uint64_t total) { return last = done, done > total; });
+    CHECK(last > 0);
+
+    auto rules =
+        weights_options().placement(QTSA_PLACEMENT_COPIED).rule("layer.*.w", 0, "l*").rule("*0*", QTSA_DTYPE_F16);
+    const auto copied = rules;  // keeps texts of its own
+    CHECK(weights::plan_memory(path, copied).tensors == 2);
+    auto again = weights::open(path, copied);
+    CHECK(again.size() == 2 && again.info("l0").dtype == QTSA_DTYPE_F16 && again.info("l1").bytes == 32);
+    CHECK(again.metadata("general.name") == "test" && again.report().find("layer.0.w") != std::string::npos);
+    CHECK(failing([&] {
+              weights::open(path, weights_options().budget(1).placement(QTSA_PLACEMENT_COPIED));
+          }).status() == QTSA_ERR_OUT_OF_MEMORY);
+    auto cancelling = weights_options().tell([](std::uint64_t, std::uint64_t) { return true; });
+    CHECK(failing([&] { weights::open(path, cancelling); }).status() == QTSA_ERR_CANCELLED);
+    bool out = false;
+    try {
+        weights::open(path, weights_options().tell([](std::uint64_t, std::uint64_t) -> bool { throw 7; }));
+    } catch (int seven) {
+        out = seven == 7;
+    }
+    CHECK(out);
+
+    auto columns = std::vector<float>(64, 1.0f);
+    w.declare("m", QTSA_DTYPE_F32, {1, 64});
+    w.set("m", span(columns.data(), columns.size()));
+    w.save(path);
+    auto by = weights_options().rule("m", QTSA_DTYPE_Q4_0).importance("m", columns);
+    CHECK(weights::open(path, by).info("m").dtype == QTSA_DTYPE_Q4_0);
+    columns.resize(63);
+    CHECK(failing([&] {
+              weights::open(path, weights_options().rule("m", QTSA_DTYPE_Q4_0).importance("m", columns));
+          }).status() == QTSA_ERR_SHAPE_MISMATCH);
+
+    const std::vector<std::int8_t> levels(32, 3);
+    const float scale = 0.5f;
+    qtsa_split_matrix split{};
+    split.n_out = 1, split.n_in = 32, split.bits = 8, split.is_signed = 1;
+    split.levels = levels.data(), split.scales = &scale, split.scale_dtype = QTSA_DTYPE_F32;
+    const auto kept = w.add_split("split", split);
+    CHECK(kept.dtype == QTSA_DTYPE_Q8_0 && kept.exact == 1 && kept.bytes == 34);
+}
+
+static void calls(const backend &on) {
+    const std::vector<float> values = {1, 2, 3, 4, 5, 6}, x = {1, 10, 2, 0}, bias = {1, 1, -100};
+    auto w = matrix::create(on, QTSA_DTYPE_F32, {3, 2}, values);
+    CHECK(w.bytes() == 24 && w.n_out() == 3);
+    auto named = weights::create();
+    named.declare("w", QTSA_DTYPE_F32, {1, 2});
+    named.set("w", span(values.data(), 2));
+    auto row = matrix::create(on, named, "w");
+    std::vector<float> y(6), z(2);
+    CHECK(matmul(on, x, 2, {job(w, y).bias(bias).activation(QTSA_ACTIVATION_RELU), job(row, z)}));
+    CHECK(near(y[0], 22) && near(y[1], 44) && near(y[2], 0) && near(y[3], 3) && near(y[5], 0));
+    CHECK(near(z[0], 21) && near(z[1], 2));
+    std::vector<job> many(20, job(row, z));  // of one y: refused, but all are read
+    CHECK(says(failing([&] { matmul(on, x, 2, many); }), "overlap"));
+    CHECK(matmul(on, span<const float>(), 2, {job(w, {})}));
+    std::vector<float> wrong(5);
+    CHECK(says(failing([&] { matmul(on, x, 2, {job(w, wrong)}); }), "job 0"));
+    CHECK(failing([&] { matmul(on, x, 3, {job(w, y)}); }).status() == QTSA_ERR_SHAPE_MISMATCH);
+    CHECK(failing([&] { matmul(on, x, 1, {job(w, {})}); }).status() == QTSA_ERR_SHAPE_MISMATCH);
+
+    // Sums over windows of 3 by 3 of an image of ones; half of a border's lies outside.
+    const std::vector<float> ones(18, 1.0f), nine(9, 1.0f);
+    auto kernel = matrix::create(on, QTSA_DTYPE_F32, {1, 3, 3, 1}, nine);
+    std::vector<float> sums(9), part(4);
+    CHECK(conv2d(on, span(nine.data(), 9), {3, 3, 1, 3}, job(kernel, sums)));
+    CHECK(near(sums[0], 4) && near(sums[1], 6) && near(sums[4], 9));
+    CHECK(conv2d(on, span(nine.data(), 9), {3, 3, 1, 3, 2}, job(kernel, part)));
+    CHECK(near(part[3], 4));
+    qtsa_conv2d_norm norm{};
+    norm.kind = QTSA_NORM_LAYER;
+    norm.eps = 1e-5;
+    CHECK(conv2d(on, span(nine.data(), 9), {3, 3, 1, 3}, job(kernel, sums), &norm));
+    CHECK(near(sums[4], 0));  // of one channel nothing is left
+    CHECK(failing([&] { conv2d(on, ones, {3, 3, 1, 3}, job(kernel, sums)); }).status() == QTSA_ERR_SHAPE_MISMATCH);
+
+    // Equal keys: the mean of the values.
+    const std::vector<float> q = {1, 2}, k = {1, 1, 1, 1}, v = {2, 4, 6, 8};
+    std::vector<float> mean(2);
+    CHECK(attention(on, q, k, v, {1, 2, 1, 1, 2}, mean));
+    CHECK(near(mean[0], 4) && near(mean[1], 6));
+    CHECK(failing([&] { attention(on, q, k, x, {1, 2, 1, 1, 3}, mean); }).status() == QTSA_ERR_SHAPE_MISMATCH);
+
+    std::vector<float> best(2);
+    std::vector<std::int32_t> at(2);
+    attributes two;
+    two.set("k", std::int64_t{1});
+    CHECK(run(on, "top_k", {{x, {2, 2}}}, {{best, {2, 1}}, {at, {2, 1}}}, two));
+    CHECK(near(best[0], 10) && at[0] == 1 && near(best[1], 2) && at[1] == 0);
+    CHECK(run(on, "linear", {{x, {2, 2}}, w, {}}, {{y, {2, 3}}}));
+    CHECK(near(y[0], 21));
+    CHECK(run(on, "softmax", {{x, {2, 2}}}, {{part, {2, 2}}}, ops::softmax_attrs().axis(0)));
+    CHECK(near(part[0] + part[2], 1));
+    CHECK(says(failing([&] { run(on, "silu", {{x, {3, 2}}}, {{y, {3, 2}}}); }), "operand 0"));
+
+    reset_stats(on);
+    CHECK(wants(on, "matmul", {1, 2, 3}));
+    set_threshold(on, "matmul", {1000, 2});
+    CHECK(threshold(on, "linear").min_flops == 1000);
+    calibrate(on, QTSA_CALIBRATE_OFF);
+    CHECK(stats(on, QTSA_FORMAT_JSON)[0] == '{');
+
+    CHECK(failing([] { active(); }).status() == QTSA_ERR_NOT_FOUND);
+    install(on);
+    install(on);
+    const auto found = active();
+    CHECK(found && matmul(found, x, 2, {job(w, y)}) && near(y[0], 21));
+    CHECK(failing([] { install_none(); }).status() == QTSA_ERR_ALREADY_EXISTS);
+    session::create(found);
+}
+
+int main(int, char **argv) {
     const auto on = compute();
     CHECK(!on.name().empty() && on.report(QTSA_FORMAT_JSON)[0] == '{');
     CHECK(devices().back().kind == QTSA_DEVICE_CPU);
@@ -159,5 +285,7 @@ int main() {
     state_and_dimensions(on);
     failures(on);
     ownership();
+    files(argv[0] + std::string(".gguf"));
+    calls(on);
     std::puts("ok");
 }
