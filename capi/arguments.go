@@ -108,7 +108,7 @@ func fill(s string, buffer *C.char, capacity C.size_t, outSize *C.size_t) error 
 
 // An optionsStruct is a struct of the header that begins with struct_size.
 type optionsStruct interface {
-	C.qtsa_backend_options | C.qtsa_plan_options | C.qtsa_run_options | matrixDesc | weightsOptions
+	C.qtsa_backend_options | C.qtsa_plan_options | C.qtsa_run_options | matrixDesc | weightsOptions | uploadOptions
 }
 
 // readOptions copies as much of an options struct as the host knows; the rest,

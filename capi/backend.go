@@ -6,6 +6,7 @@ import "C"
 
 import (
 	"fmt"
+	"math"
 	"os"
 	"unsafe"
 
@@ -70,6 +71,10 @@ func readRequest(options *C.const_backend_options) (choice.Request, error) {
 			return choice.Request{}, err
 		}
 	}
+	if o.weights_budget_bytes > math.MaxInt64 {
+		return choice.Request{}, status.Errorf(status.InvalidArgument, "weights_budget_bytes is %d, more than any memory", uint64(o.weights_budget_bytes))
+	}
+	r.WeightsBudget = int64(o.weights_budget_bytes)
 	if o.debug != 0 || isSet("QTSACCEL_DEBUG_BACKEND") || isSet("QWEN3_TTS_DEBUG_BACKEND") {
 		r.Debug = debugLine
 	}

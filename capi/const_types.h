@@ -24,6 +24,7 @@ typedef const qtsa_run_options const_run_options;
 typedef const qtsa_split_matrix const_split_matrix;
 typedef const qtsa_tensor const_tensor;
 typedef const qtsa_threshold const_threshold;
+typedef const qtsa_upload_options const_upload_options;
 typedef const qtsa_weights_options const_weights_options;
 
 #endif

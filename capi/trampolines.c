@@ -229,6 +229,34 @@ qtsa_status qtsa_weights_free(qtsa_weights weights) {
     return go_qtsa_weights_free((uintptr_t)weights);
 }
 
+extern qtsa_status go_qtsa_upload_options_init(qtsa_upload_options *options, size_t struct_size);
+
+qtsa_status qtsa_upload_options_init(qtsa_upload_options *options, size_t struct_size) {
+    if (capi_forked)
+        return QTSA_ERR_FORKED;
+    return go_qtsa_upload_options_init(options, struct_size);
+}
+
+extern qtsa_status go_qtsa_weights_upload(uintptr_t weights, uintptr_t backend, const qtsa_upload_options *options);
+
+qtsa_status qtsa_weights_upload(qtsa_weights weights, qtsa_backend backend, const qtsa_upload_options *options) {
+    if (capi_forked)
+        return QTSA_ERR_FORKED;
+    return go_qtsa_weights_upload((uintptr_t)weights, (uintptr_t)backend, options);
+}
+
+extern qtsa_status go_qtsa_weights_device_bytes(uintptr_t weights, uintptr_t backend, uint64_t *out_bytes);
+
+qtsa_status qtsa_weights_device_bytes(qtsa_weights weights, qtsa_backend backend, uint64_t *out_bytes) {
+    if (out_bytes)
+        memset(out_bytes, 0, sizeof *out_bytes);
+    if (capi_forked)
+        return QTSA_ERR_FORKED;
+    if (!out_bytes)
+        return capi_refuse_null("out_bytes");
+    return go_qtsa_weights_device_bytes((uintptr_t)weights, (uintptr_t)backend, out_bytes);
+}
+
 extern qtsa_status go_qtsa_weights_declare(uintptr_t weights, const char *name, qtsa_dtype dtype, const int64_t *shape, int32_t rank);
 
 qtsa_status qtsa_weights_declare(qtsa_weights weights, const char *name, qtsa_dtype dtype, const int64_t *shape, int32_t rank) {

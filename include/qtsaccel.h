@@ -316,6 +316,10 @@ typedef struct qtsa_backend_options {
     const char *probe;
     int32_t repack;   /* QTSA_REPACK_*, also of the CPU beside a GPU */
     int32_t reserved; /* 0 */
+    /* The bytes of the device's memory that weights may take together; 0: what the
+     * device has. What does not fit is OUT_OF_MEMORY, as on a full device. On a CPU,
+     * which computes with weights where they lie, rearranged copies count. */
+    uint64_t weights_budget_bytes;
 } qtsa_backend_options;
 
 /* Sets all fields to their defaults; struct_size is sizeof *options. Since 0.1. */
@@ -563,6 +567,44 @@ QTSA_API qtsa_status qtsa_weights_report_copy(qtsa_weights weights, int32_t form
 
 /* Gives the handle back. Graphs and plans that use the weights go on. Since 0.1. */
 QTSA_API qtsa_status qtsa_weights_free(qtsa_weights weights);
+
+typedef struct qtsa_upload_options {
+    size_t struct_size;
+    /* Which tensors: those whose names match one of n_patterns patterns, as in
+     * qtsa_weights_rule; 0: all. Borrowed for the call. */
+    const char *const *patterns;
+    size_t n_patterns;
+    /* May be null; user is passed to it. */
+    qtsa_progress_callback progress;
+    void *user;
+} qtsa_upload_options;
+
+/* Sets all fields to their defaults; struct_size is sizeof *options. Since 0.1. */
+QTSA_API qtsa_status qtsa_upload_options_init(qtsa_upload_options *options, size_t struct_size);
+
+/*
+ * Puts tensors onto a backend's device now, those that are there left out; without it,
+ * plans do so when they are built. Plans find them there, and nothing is put there
+ * twice, but for convolutions' weights that a plan wants in another order. On a CPU
+ * the tensors stay where they lie, mapped or not. options may be null.
+ *
+ * Files and host memory are read on several threads while the device copies, on GPUs
+ * out of up to 64 MiB of pinned memory that the backend keeps.
+ *
+ * OUT_OF_MEMORY: with the bytes wanted and free; where that is seen beforehand, nothing
+ * was put there. CANCELLED; IO: a mapped file was cut short. Tensors that were complete
+ * by then stay, whatever is there goes on to work, and the call may be made again.
+ * NOT_FOUND: a pattern that no name matches; INVALID_STATE: a tensor has no data yet.
+ * Since 0.1.
+ */
+QTSA_API qtsa_status qtsa_weights_upload(qtsa_weights weights, qtsa_backend backend,
+                                         const qtsa_upload_options *options);
+
+/*
+ * The bytes that weights take of a backend's memory, each tensor counted once however
+ * many sessions use it; what a CPU computes with where it lies takes none. Since 0.1.
+ */
+QTSA_API qtsa_status qtsa_weights_device_bytes(qtsa_weights weights, qtsa_backend backend, uint64_t *out_bytes);
 
 /*
  * Adds a tensor without data, to be given by qtsa_weights_set(). ALREADY_EXISTS:

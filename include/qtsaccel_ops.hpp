@@ -22,7 +22,7 @@ static_assert(sizeof(void *) != 8 || offsetof(qtsa_attr, f) == 24, "layout of qt
 static_assert(sizeof(void *) != 8 || offsetof(qtsa_attr, s) == 32, "layout of qtsa_attr");
 static_assert(sizeof(void *) != 8 || offsetof(qtsa_attr, ints) == 40, "layout of qtsa_attr");
 static_assert(sizeof(void *) != 8 || offsetof(qtsa_attr, floats) == 48, "layout of qtsa_attr");
-static_assert(sizeof(void *) != 8 || sizeof(qtsa_backend_options) == 64, "layout of qtsa_backend_options");
+static_assert(sizeof(void *) != 8 || sizeof(qtsa_backend_options) == 72, "layout of qtsa_backend_options");
 static_assert(sizeof(void *) != 8 || offsetof(qtsa_backend_options, struct_size) == 0, "layout of qtsa_backend_options");
 static_assert(sizeof(void *) != 8 || offsetof(qtsa_backend_options, backend) == 8, "layout of qtsa_backend_options");
 static_assert(sizeof(void *) != 8 || offsetof(qtsa_backend_options, plugin_dir) == 16, "layout of qtsa_backend_options");
@@ -33,6 +33,7 @@ static_assert(sizeof(void *) != 8 || offsetof(qtsa_backend_options, device) == 4
 static_assert(sizeof(void *) != 8 || offsetof(qtsa_backend_options, probe) == 48, "layout of qtsa_backend_options");
 static_assert(sizeof(void *) != 8 || offsetof(qtsa_backend_options, repack) == 56, "layout of qtsa_backend_options");
 static_assert(sizeof(void *) != 8 || offsetof(qtsa_backend_options, reserved) == 60, "layout of qtsa_backend_options");
+static_assert(sizeof(void *) != 8 || offsetof(qtsa_backend_options, weights_budget_bytes) == 64, "layout of qtsa_backend_options");
 static_assert(sizeof(void *) != 8 || sizeof(qtsa_device) == 936, "layout of qtsa_device");
 static_assert(sizeof(void *) != 8 || offsetof(qtsa_device, kind) == 0, "layout of qtsa_device");
 static_assert(sizeof(void *) != 8 || offsetof(qtsa_device, usable) == 4, "layout of qtsa_device");
@@ -74,6 +75,12 @@ static_assert(sizeof(void *) != 8 || offsetof(qtsa_weights_memory, tensors) == 0
 static_assert(sizeof(void *) != 8 || offsetof(qtsa_weights_memory, file_bytes) == 8, "layout of qtsa_weights_memory");
 static_assert(sizeof(void *) != 8 || offsetof(qtsa_weights_memory, memory_bytes) == 16, "layout of qtsa_weights_memory");
 static_assert(sizeof(void *) != 8 || offsetof(qtsa_weights_memory, mapped_bytes) == 24, "layout of qtsa_weights_memory");
+static_assert(sizeof(void *) != 8 || sizeof(qtsa_upload_options) == 40, "layout of qtsa_upload_options");
+static_assert(sizeof(void *) != 8 || offsetof(qtsa_upload_options, struct_size) == 0, "layout of qtsa_upload_options");
+static_assert(sizeof(void *) != 8 || offsetof(qtsa_upload_options, patterns) == 8, "layout of qtsa_upload_options");
+static_assert(sizeof(void *) != 8 || offsetof(qtsa_upload_options, n_patterns) == 16, "layout of qtsa_upload_options");
+static_assert(sizeof(void *) != 8 || offsetof(qtsa_upload_options, progress) == 24, "layout of qtsa_upload_options");
+static_assert(sizeof(void *) != 8 || offsetof(qtsa_upload_options, user) == 32, "layout of qtsa_upload_options");
 static_assert(sizeof(void *) != 8 || sizeof(qtsa_split_matrix) == 104, "layout of qtsa_split_matrix");
 static_assert(sizeof(void *) != 8 || offsetof(qtsa_split_matrix, n_out) == 0, "layout of qtsa_split_matrix");
 static_assert(sizeof(void *) != 8 || offsetof(qtsa_split_matrix, n_in) == 8, "layout of qtsa_split_matrix");

@@ -18,6 +18,7 @@ import (
 	"qtsaccel/core/graph"
 	"qtsaccel/core/ops"
 	"qtsaccel/core/tensor"
+	"qtsaccel/core/weights"
 )
 
 // device says which of the two backends something is on.
@@ -66,6 +67,14 @@ func (b *Backend) NewStream() (backend.Stream, error) {
 	}
 	return s, nil
 }
+
+// Upload puts tensors onto the primary; the companion takes what it needs when it does.
+func (b *Backend) Upload(tensors []*weights.Tensor, progress func(done int64) bool) error {
+	return b.of[primary].Upload(tensors, progress)
+}
+
+// WeightBytes is what weights take on the primary.
+func (b *Backend) WeightBytes(w *weights.Weights) int64 { return b.of[primary].WeightBytes(w) }
 
 // Close closes both.
 func (b *Backend) Close() error { return errors.Join(b.of[primary].Close(), b.of[companion].Close()) }

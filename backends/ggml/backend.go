@@ -36,6 +36,9 @@ type Options struct {
 	Threads int
 	// NoRepack keeps the weights of products as they are stored; see productLayout.
 	NoRepack bool
+	// WeightsBudget is how many bytes of the device's memory weights may take; 0: what
+	// it has.
+	WeightsBudget int64
 }
 
 // Backend is a device made ready; see [backend.Backend].
@@ -46,6 +49,7 @@ type Backend struct {
 	repack    bool
 	alignment int64 // of the device's memory
 	copies    weights.DeviceCopies
+	uploads   uploads
 	cuts      atomic.Int64 // how often streams cut their runs down to one thread
 
 	closeOnce sync.Once
@@ -68,7 +72,7 @@ func New(l *Library, o Options) (*Backend, error) {
 	if err != nil {
 		return nil, err
 	}
-	b := &Backend{cpu: o.Device == "cpu", repack: !o.NoRepack}
+	b := &Backend{cpu: o.Device == "cpu", repack: !o.NoRepack, copies: weights.DeviceCopies{Budget: o.WeightsBudget}}
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	var count C.int32_t
@@ -132,6 +136,7 @@ func (b *Backend) NewStream() (backend.Stream, error) {
 func (b *Backend) Close() error {
 	b.closeOnce.Do(func() {
 		b.copies.Close()
+		b.uploads.close()
 		C.shim_device_free(b.device)
 	})
 	return nil

@@ -28,7 +28,10 @@ func (s *stream) build(p *graph.Program) (*executable, error) {
 	for i, t := range p.Inputs {
 		l.inputs[t] = i
 	}
-	err := l.lowerProgram()
+	err := s.backend.uploadWeightsOf(p)
+	if err == nil {
+		err = l.lowerProgram()
+	}
 	if err == nil {
 		if code := C.shim_exec_new(s.ptr, l.b, C.size_t(s.backend.free()), &x.ptr); code != 0 {
 			err = lastFailure(s.backend.info.Name)
@@ -140,7 +143,7 @@ func (l *lowering) programLeaf(t int) node {
 	case graph.State:
 		l.place(n, l.stream.states[pt.Name].buffer)
 	case graph.Weight:
-		l.placeWeight(n, pt.Weight, nil, func(data []byte) (weights.Copy, error) {
+		l.placeWeight(n, pt.Weight, nil, l.backend.plainBytes(pt.Weight), func(data []byte) (weights.Copy, error) {
 			return l.backend.newWeight(pt.Type, data)
 		})
 	}
@@ -148,9 +151,9 @@ func (l *lowering) programLeaf(t int) node {
 }
 
 // placeWeight gives a leaf the memory of a weight on the device in a layout, which
-// create makes if it is not there yet.
-func (l *lowering) placeWeight(n node, w *weights.Tensor, layout any, create func(data []byte) (weights.Copy, error)) {
-	c, err := l.backend.copies.Get(w, layout, create)
+// create makes, of so many bytes, if it is not there yet.
+func (l *lowering) placeWeight(n node, w *weights.Tensor, layout any, bytes int64, create func(data []byte) (weights.Copy, error)) {
+	c, err := l.backend.copies.Get(w, layout, bytes, create)
 	if err != nil {
 		l.err = err
 		return
@@ -228,4 +231,12 @@ func (b *Backend) newWeight(t tensor.Type, data []byte) (weight, error) {
 		return w, lastFailure(b.info.Name)
 	}
 	return w, nil
+}
+
+// plainBytes is what a weight takes of the device's memory as it is.
+func (b *Backend) plainBytes(w *weights.Tensor) int64 {
+	if b.cpu {
+		return 0
+	}
+	return w.Type.Bytes()
 }

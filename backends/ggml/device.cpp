@@ -111,6 +111,23 @@ void shim_device_free(shim_device *device) {
 size_t shim_device_alignment(const shim_device *device) { return gg.backend_buft_get_alignment(device->memory); }
 const char *shim_device_description(const shim_device *device) { return gg.backend_dev_description(device->dev); }
 
+namespace {
+
+/* Memory for a weight; its tensor, that of the header, is placed there. */
+ggml_backend_buffer_t weight_memory(shim_device &device, ggml_tensor *tensor) {
+    ggml_backend_buffer_t buffer = shim::allocate(device, shim::padded_bytes(device, tensor), "a weight");
+    try {
+        gg.backend_buffer_set_usage(buffer, GGML_BACKEND_BUFFER_USAGE_WEIGHTS);
+        gg.backend_tensor_alloc(buffer, tensor, gg.backend_buffer_get_base(buffer));
+    } catch (...) {
+        shim::release(device, buffer);
+        throw;
+    }
+    return buffer;
+}
+
+}  // namespace
+
 int32_t shim_weight_new(shim_device *device, int32_t type, const int64_t ne[4], void *data, size_t bytes,
                         ggml_backend_buffer **out) {
     return shim::on_device(*device, [&] {
@@ -119,16 +136,21 @@ int32_t shim_weight_new(shim_device *device, int32_t type, const int64_t ne[4], 
             return;
         }
         shim::tensor_header header(type, ne);
-        ggml_backend_buffer_t buffer = shim::allocate(*device, shim::padded_bytes(*device, header.tensor), "a weight");
+        ggml_backend_buffer_t buffer = weight_memory(*device, header.tensor);
         try {
-            gg.backend_buffer_set_usage(buffer, GGML_BACKEND_BUFFER_USAGE_WEIGHTS);
-            gg.backend_tensor_alloc(buffer, header.tensor, gg.backend_buffer_get_base(buffer));
             gg.backend_tensor_set(header.tensor, data, 0, bytes);
         } catch (...) {
             shim::release(*device, buffer);
             throw;
         }
         *out = buffer;
+    });
+}
+
+int32_t shim_weight_alloc(shim_device *device, int32_t type, const int64_t ne[4], ggml_backend_buffer **out) {
+    return shim::on_device(*device, [&] {
+        shim::tensor_header header(type, ne);
+        *out = weight_memory(*device, header.tensor);
     });
 }
 

@@ -38,7 +38,7 @@ func (c *call) repackedProduct(i int, x node) node {
 	if !ok {
 		return none
 	}
-	made, err := c.backend.copies.Get(w, layout, func(data []byte) (weights.Copy, error) {
+	made, err := c.backend.copies.Get(w, layout, w.Type.Bytes(), func(data []byte) (weights.Copy, error) {
 		return c.backend.newRepacked(w.Type, layout, data)
 	})
 	if status.Of(err) == status.OutOfMemory {

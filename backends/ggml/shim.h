@@ -84,6 +84,26 @@ const char *shim_device_description(const struct shim_device *device);
 int32_t shim_weight_new(struct shim_device *device, int32_t type, const int64_t ne[4], void *data, size_t bytes,
                         struct ggml_backend_buffer **out);
 void shim_buffer_free(struct shim_device *device, struct ggml_backend_buffer *buffer);
+/* Memory of a weight on a device that is no CPU, to be filled by a stager. */
+int32_t shim_weight_alloc(struct shim_device *device, int32_t type, const int64_t ne[4],
+                          struct ggml_backend_buffer **out);
+
+/* ---------------------------------------------------------------- Stager -- */
+
+/*
+ * Pinned pieces of host memory, and a queue of the device's that copies out of them
+ * while the host fills others. One thread at a time may call it. out is null where
+ * the device has no pinned memory.
+ */
+struct shim_stager;
+int32_t shim_stager_new(struct shim_device *device, int32_t pieces, size_t bytes, struct shim_stager **out);
+void shim_stager_free(struct shim_stager *s);
+void *shim_stager_piece(const struct shim_stager *s, int32_t piece);
+/* Begins to copy bytes of a piece to a weight's memory from an offset on. */
+int32_t shim_stager_send(struct shim_stager *s, int32_t piece, int32_t type, const int64_t ne[4],
+                         struct ggml_backend_buffer *to, size_t offset, size_t bytes);
+/* Waits until the last copy out of a piece has ended. */
+int32_t shim_stager_wait(struct shim_stager *s, int32_t piece);
 
 /*
  * The layouts, counted from 0, in which the CPU can keep a product's weight rearranged

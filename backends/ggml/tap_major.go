@@ -26,7 +26,7 @@ func (c *call) tapMajor(i int, row int64) node {
 	}
 	if pt := &c.program.Tensors[c.tensors[i]]; pt.Kind == graph.Weight {
 		n := c.leaf(t)
-		c.placeWeight(n, pt.Weight, tapMajor{row}, func(data []byte) (weights.Copy, error) {
+		c.placeWeight(n, pt.Weight, tapMajor{row}, t.Bytes(), func(data []byte) (weights.Copy, error) {
 			return c.backend.newTapMajor(t, s[1], data)
 		})
 		return n
@@ -37,6 +37,10 @@ func (c *call) tapMajor(i int, row int64) node {
 	}
 	return c.pad(kernel, []int64{0, 0, 0}, []int64{0, 0, row - s[1]})
 }
+
+// laysOut says whether an operator takes a weight that is this input of it in such a
+// layout, mostly.
+func laysOut(op string, input int) bool { return op == "conv1d" && input == 1 }
 
 // newTapMajor lays a weight out and puts it on the device.
 func (b *Backend) newTapMajor(t tensor.Type, channels int64, data []byte) (weights.Copy, error) {

@@ -42,7 +42,7 @@ func (s *Set) All() map[string]choice.Provider {
 	all := map[string]choice.Provider{
 		"cpu":       {Open: openCPU},
 		"metal":     metalProvider(runtime.GOOS, listed),
-		"reference": {Open: func(choice.Request, choice.Device) (backend.Backend, error) { return reference.New(), nil }},
+		"reference": {Open: openReference},
 	}
 	for _, g := range s.gpus {
 		all[g.api] = choice.Provider{Devices: g.devices, Prove: g.prove, Open: g.open}
@@ -50,20 +50,25 @@ func (s *Set) All() map[string]choice.Provider {
 	return all
 }
 
+func openReference(r choice.Request, _ choice.Device) (backend.Backend, error) {
+	return reference.NewWithin(r.WeightsBudget), nil
+}
+
 func openCPU(r choice.Request, _ choice.Device) (backend.Backend, error) {
 	l, err := library(r)
 	if err != nil {
 		return nil, err
 	}
-	return ggml.New(l, ggml.Options{Device: "cpu", Threads: r.Threads, NoRepack: r.NoRepack})
+	return ggml.New(l, ggml.Options{Device: "cpu", Threads: r.Threads, NoRepack: r.NoRepack, WeightsBudget: r.WeightsBudget})
 }
 
 // openDevice opens a GPU with a CPU beside it, for the operators that it lacks.
 func openDevice(l *ggml.Library, api string, index int, r choice.Request) (backend.Backend, error) {
-	device, err := ggml.New(l, ggml.Options{Device: api, Index: index, Threads: r.Threads})
+	device, err := ggml.New(l, ggml.Options{Device: api, Index: index, Threads: r.Threads, WeightsBudget: r.WeightsBudget})
 	if err != nil {
 		return nil, err
 	}
+	r.WeightsBudget = 0 // it is the device's
 	cpu, err := openCPU(r, choice.Device{})
 	if err != nil {
 		cpu = reference.New()

@@ -18,7 +18,12 @@ type device struct {
 }
 
 // New makes a reference backend.
-func New() backend.Backend { return &device{} }
+func New() backend.Backend { return NewWithin(0) }
+
+// NewWithin makes one on which weights may take budget bytes; 0: what the machine has.
+func NewWithin(budget int64) backend.Backend {
+	return &device{copies: weights.DeviceCopies{Budget: budget}}
+}
 
 func (d *device) Info() backend.Info {
 	return backend.Info{
@@ -34,6 +39,16 @@ func (d *device) Supports(*ops.Call) bool { return true }
 func (d *device) NewStream() (backend.Stream, error) {
 	return &stream{device: d, states: map[string]ops.Value{}}, nil
 }
+
+// Upload converts the tensors one by one.
+func (d *device) Upload(tensors []*weights.Tensor, progress func(done int64) bool) error {
+	return weights.EachUploaded(tensors, progress, func(t *weights.Tensor) error {
+		_, err := d.weight(t)
+		return err
+	})
+}
+
+func (d *device) WeightBytes(w *weights.Weights) int64 { return d.copies.Bytes(w) }
 
 func (d *device) Close() error {
 	d.copies.Close()
@@ -53,13 +68,17 @@ func (c converted) Free() {
 
 // weight gives a weight as float64, converted once.
 func (d *device) weight(t *weights.Tensor) (ops.Value, error) {
-	made, err := d.copies.Get(t, nil, func(data []byte) (weights.Copy, error) {
+	made, err := d.copies.Get(t, nil, wideBytes(t.Type), func(data []byte) (weights.Copy, error) {
 		memory, err := mem.Alloc(wideBytes(t.Type))
 		if err != nil {
 			return nil, err
 		}
 		c := converted{over(t.Type, memory), memory}
-		return c, c.Decode(data)
+		if err := c.Decode(data); err != nil {
+			c.Free()
+			return nil, err
+		}
+		return c, nil
 	})
 	if err != nil {
 		return ops.Value{}, err

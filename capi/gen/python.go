@@ -51,7 +51,11 @@ func (h *header) pythonType(typ string) (string, error) {
 		}
 	}
 	if target, ok := strings.CutSuffix(typ, "*"); ok {
-		p, err := h.pythonType(strings.TrimPrefix(strings.TrimSpace(target), "const "))
+		target = strings.TrimSpace(strings.TrimSuffix(strings.TrimSpace(target), "const")) // that of a pointer itself
+		if p, ok := pythonTypes[target]; ok {
+			return "POINTER(" + p + ")", nil
+		}
+		p, err := h.pythonType(strings.TrimPrefix(target, "const "))
 		return "POINTER(" + p + ")", err
 	}
 	return "", fmt.Errorf("ctypes has nothing for %q", typ)

@@ -10,6 +10,7 @@ import (
 	"qtsaccel/core/graph"
 	"qtsaccel/core/ops"
 	"qtsaccel/core/tensor"
+	"qtsaccel/core/weights"
 )
 
 // Backend is a device made ready. Its methods may be called from any goroutine.
@@ -21,6 +22,14 @@ type Backend interface {
 	Supports(c *ops.Call) bool
 	// NewStream makes one session's stream of work.
 	NewStream() (Stream, error)
+	// Upload puts tensors onto the device before any program needs them, those that
+	// are there left out. progress, which may be nil, is told the bytes done, from
+	// this goroutine; where it gives false, Upload ends with CANCELLED. Tensors that
+	// are complete stay, however it ends.
+	Upload(tensors []*weights.Tensor, progress func(done int64) bool) error
+	// WeightBytes is the memory that weights take on the device in every layout, what
+	// lies in the host's own left out.
+	WeightBytes(w *weights.Weights) int64
 	// Close gives everything back. No stream is open any more.
 	Close() error
 }

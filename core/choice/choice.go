@@ -25,6 +25,8 @@ type Request struct {
 	// does afterwards, from any goroutine; nil: nobody wants to know.
 	Debug func(line string)
 	Probe string // "require", "auto" or "off": whether GPUs are proven first
+	// WeightsBudget is how many bytes of the device weights may take; 0: what it has.
+	WeightsBudget int64
 }
 
 // The modes of the probe.

@@ -24,6 +24,7 @@ import (
 // fake is a backend that computes nothing, fills its outputs with its mark, and counts
 // what is open.
 type fake struct {
+	backend.Backend
 	name    string
 	mark    byte
 	only    string // the one operator that it supports, "": all

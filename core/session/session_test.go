@@ -23,6 +23,7 @@ import (
 // fake is a backend whose programs copy their first input to their first output,
 // and that counts what is open.
 type fake struct {
+	backend.Backend
 	streams, execs, closed atomic.Int64
 	only                   string // the one operator that it lowers, "" for all
 	running                atomic.Int64

@@ -1,7 +1,10 @@
 package weights
 
 import (
+	"maps"
+	"slices"
 	"sync"
+	"sync/atomic"
 
 	"qtsaccel/core/status"
 )
@@ -25,8 +28,14 @@ type Copy interface {
 // meanwhile: an executable calls [Tensor.Retain] for each of its weights when it
 // is built and [Tensor.Release] when it is closed.
 type DeviceCopies struct {
+	// Budget is how many bytes the copies may take together, 0: as many as the
+	// device gives. It is set before the first copy is made.
+	Budget int64
+
+	batch  sync.Mutex // held by GetAll
 	mu     sync.Mutex // held while copies are freed, never while one is made
 	closed bool
+	used   atomic.Int64 // bytes of the copies that are made or being made
 	of     map[*Weights]map[copyKey]*deviceCopy
 }
 
@@ -37,19 +46,21 @@ type copyKey struct {
 
 // deviceCopy is a copy that is made, being made under its lock, or gone.
 type deviceCopy struct {
-	mu   sync.Mutex
-	copy Copy
-	gone bool
+	mu    sync.Mutex
+	copy  Copy
+	bytes int64
+	gone  bool
 }
 
 // Get gives the copy of a tensor in a layout, any comparable value of the
 // backend's own. The first call freezes the tensor and makes the copy with its
 // data; calls at the same time wait for it. If create fails, so does the call,
-// and the next one tries again. create must not call the DeviceCopies.
+// and the next one tries again. create must not call the DeviceCopies. bytes is the
+// memory that the copy takes, 0 where it lies in the tensor's own.
 //
 // INVALID_STATE: the tensor has no data yet, the weights were released, or the
-// DeviceCopies are closed.
-func (c *DeviceCopies) Get(t *Tensor, layout any, create func(data []byte) (Copy, error)) (Copy, error) {
+// DeviceCopies are closed; OUT_OF_MEMORY: the budget has not so many bytes left.
+func (c *DeviceCopies) Get(t *Tensor, layout any, bytes int64, create func(data []byte) (Copy, error)) (Copy, error) {
 	data, err := t.Freeze()
 	if err != nil {
 		return nil, err
@@ -68,13 +79,127 @@ func (c *DeviceCopies) Get(t *Tensor, layout any, create func(data []byte) (Copy
 		return nil, errClosed(t)
 	}
 	if e.copy == nil {
-		made, err := create(data)
+		err := c.reserve(bytes)
+		if err == nil {
+			if e.copy, err = create(data); err != nil {
+				e.copy = nil
+				c.used.Add(-bytes)
+			}
+		}
 		if err != nil {
 			return nil, status.Wrapf(err, "tensor %q, %v", t.Name, t.Type)
 		}
-		e.copy = made
+		e.bytes = bytes
 	}
 	return e.copy, nil
+}
+
+// Missing is a tensor without a copy, of which one is to be made of so many bytes.
+type Missing struct {
+	Tensor *Tensor
+	Bytes  int64
+	entry  *deviceCopy
+}
+
+// GetAll sees to it that each of the tensors has a copy in a layout. create makes
+// those that are missing, in any order, and tells of each that is ready; those stay,
+// also where it fails. Gets for one of the tensors wait for it. bytes says what the
+// copy of a tensor takes. Errors are those of [DeviceCopies.Get]; where the budget is
+// too small for all that is missing, none is made.
+func (c *DeviceCopies) GetAll(tensors []*Tensor, layout any, bytes func(*Tensor) int64,
+	create func(missing []Missing, ready func(i int, made Copy)) error,
+) error {
+	c.batch.Lock() // two batches could wait for each other's entries
+	defer c.batch.Unlock()
+	missing, err := c.missing(tensors, layout, bytes)
+	// After the copies' locks: a reference may be the last, and free the copy.
+	defer func() {
+		for _, m := range missing {
+			m.Tensor.Release()
+		}
+	}()
+	if err != nil || len(missing) == 0 {
+		return err
+	}
+	defer func() {
+		for _, m := range missing {
+			m.entry.mu.Unlock()
+		}
+	}()
+	absent := missing[:0:0]
+	total := int64(0)
+	for _, m := range missing {
+		m.entry.mu.Lock()
+		if m.entry.gone {
+			err = errClosed(m.Tensor)
+		} else if m.entry.copy == nil {
+			absent = append(absent, m)
+			total += m.Bytes
+		}
+	}
+	if err != nil || len(absent) == 0 {
+		return err
+	}
+	if err := c.reserve(total); err != nil {
+		return status.Wrapf(err, "%d tensors", len(absent))
+	}
+	err = create(absent, func(i int, made Copy) {
+		absent[i].entry.copy, absent[i].entry.bytes = made, absent[i].Bytes
+		total -= absent[i].Bytes
+	})
+	c.used.Add(-total)
+	return err
+}
+
+// missing gives the tensors with their entries, each once. The caller releases them.
+func (c *DeviceCopies) missing(tensors []*Tensor, layout any, bytes func(*Tensor) int64) (missing []Missing, err error) {
+	seen := make(map[*Tensor]struct{}, len(tensors))
+	for _, t := range tensors {
+		if _, ok := seen[t]; ok {
+			continue
+		}
+		seen[t] = struct{}{}
+		if _, err := t.Freeze(); err != nil {
+			return missing, err
+		}
+		if !t.weights.use() {
+			return missing, errReleased()
+		}
+		missing = append(missing, Missing{Tensor: t, Bytes: bytes(t)})
+		e, err := c.entry(t, layout)
+		if err != nil {
+			return missing, err
+		}
+		missing[len(missing)-1].entry = e
+	}
+	return missing, nil
+}
+
+// reserve takes bytes of the budget; used.Add gives them back.
+func (c *DeviceCopies) reserve(bytes int64) error {
+	for {
+		used := c.used.Load()
+		if free := c.Budget - used; c.Budget > 0 && bytes > free {
+			return status.Errorf(status.OutOfMemory, "%d bytes wanted, %d free of the backend's budget of %d for weights", bytes, free, c.Budget)
+		}
+		if c.used.CompareAndSwap(used, used+bytes) {
+			return nil
+		}
+	}
+}
+
+// Bytes is the memory that the copies of weights take, in all layouts.
+func (c *DeviceCopies) Bytes(w *Weights) int64 {
+	c.mu.Lock()
+	entries := slices.Collect(maps.Values(c.of[w]))
+	c.mu.Unlock()
+	total := int64(0)
+	for _, e := range entries {
+		e.mu.Lock()
+		total += e.bytes
+		e.mu.Unlock()
+	}
+	return total
 }
 
 func errClosed(t *Tensor) error {
@@ -113,7 +238,7 @@ func (c *DeviceCopies) drop(w *Weights) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for _, e := range c.of[w] {
-		e.free()
+		c.used.Add(-e.free())
 	}
 	delete(c.of, w)
 }
@@ -129,17 +254,20 @@ func (c *DeviceCopies) Close() {
 		delete(w.copies, c)
 		w.mu.Unlock()
 		for _, e := range copies {
-			e.free()
+			c.used.Add(-e.free())
 		}
 	}
 	c.of = nil
 }
 
-func (e *deviceCopy) free() {
+// free gives the copy back, and how many bytes that were.
+func (e *deviceCopy) free() (bytes int64) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if e.copy != nil {
 		e.copy.Free()
 	}
-	e.copy, e.gone = nil, true
+	bytes = e.bytes
+	e.copy, e.bytes, e.gone = nil, 0, true
+	return bytes
 }

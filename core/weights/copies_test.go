@@ -42,7 +42,7 @@ func TestCopyIsMadeOncePerLayout(t *testing.T) {
 	for i := range got {
 		wg.Go(func() {
 			var err error
-			got[i], err = c.Get(a, i%2, func(data []byte) (Copy, error) {
+			got[i], err = c.Get(a, i%2, 16, func(data []byte) (Copy, error) {
 				made.Add(1)
 				return newCopy(data)
 			})
@@ -61,7 +61,7 @@ func TestCopyIsMadeOncePerLayout(t *testing.T) {
 	requireError(t, w.Set("a", make([]byte, 16)), status.InvalidState)
 
 	var other DeviceCopies // another backend
-	third, err := other.Get(a, 0, newCopy)
+	third, err := other.Get(a, 0, 16, newCopy)
 	require.NoError(t, err)
 	require.NotSame(t, got[0], third)
 
@@ -78,15 +78,15 @@ func TestCopiesGoWithTheirBackend(t *testing.T) {
 	leavesNothing(t)
 	w, a := oneTensor(t)
 	var c, other DeviceCopies
-	mine, err := c.Get(a, nil, newCopy)
+	mine, err := c.Get(a, nil, 16, newCopy)
 	require.NoError(t, err)
-	theirs, err := other.Get(a, nil, newCopy)
+	theirs, err := other.Get(a, nil, 16, newCopy)
 	require.NoError(t, err)
 	c.Close()
 	c.Close()
 	require.EqualValues(t, 1, mine.(*countedCopy).freed.Load())
 	require.Zero(t, theirs.(*countedCopy).freed.Load())
-	_, err = c.Get(a, nil, newCopy)
+	_, err = c.Get(a, nil, 16, newCopy)
 	requireError(t, err, status.InvalidState, `"a"`, "closed")
 	require.NotContains(t, w.copies, &c)
 	other.Close()
@@ -102,15 +102,15 @@ func TestFailedCopyIsTriedAgain(t *testing.T) {
 	var c DeviceCopies
 	defer c.Close()
 	full := status.Errorf(status.OutOfMemory, "16 bytes wanted, 3 free")
-	_, err := c.Get(a, nil, func([]byte) (Copy, error) { return nil, full })
+	_, err := c.Get(a, nil, 16, func([]byte) (Copy, error) { return nil, full })
 	requireError(t, err, status.OutOfMemory, `"a"`, "16 bytes wanted, 3 free")
 	require.True(t, errors.Is(err, full))
-	got, err := c.Get(a, nil, newCopy)
+	got, err := c.Get(a, nil, 16, newCopy)
 	require.NoError(t, err)
 	require.NotNil(t, got)
 
 	require.NoError(t, w.Declare("empty", f32(1)))
-	_, err = c.Get(tensorOf(t, w, "empty"), nil, newCopy)
+	_, err = c.Get(tensorOf(t, w, "empty"), nil, 4, newCopy)
 	requireError(t, err, status.InvalidState, `"empty"`, "no data")
 }
 
@@ -120,7 +120,7 @@ func TestCopyOutlivesTheHandleWhileItIsUsed(t *testing.T) {
 	var c DeviceCopies
 	defer c.Close()
 	a.Retain() // as an executable does
-	got, err := c.Get(a, nil, newCopy)
+	got, err := c.Get(a, nil, 16, newCopy)
 	require.NoError(t, err)
 	w.Release()
 	require.Zero(t, got.(*countedCopy).freed.Load())
@@ -142,7 +142,7 @@ func TestCopiesUnderContention(t *testing.T) {
 			w.Retain()
 			wg.Go(func() {
 				defer w.Release()
-				_, err := c.Get(a, i/2, func([]byte) (Copy, error) {
+				_, err := c.Get(a, i/2, 16, func([]byte) (Copy, error) {
 					made.Add(1)
 					return &hookedCopy{func() { freed.Add(1) }}, nil
 				})
@@ -162,3 +162,143 @@ func TestCopiesUnderContention(t *testing.T) {
 type hookedCopy struct{ free func() }
 
 func (h *hookedCopy) Free() { h.free() }
+
+// abc gives weights of three tensors of 16 bytes.
+func abc(t *testing.T) (*Weights, []*Tensor) {
+	t.Helper()
+	w := New()
+	for _, name := range []string{"a", "b", "c"} {
+		require.NoError(t, w.Declare(name, f32(4)))
+		require.NoError(t, w.Set(name, []byte(name+"123456789abcdef")))
+	}
+	all, err := w.Matching(nil)
+	require.NoError(t, err)
+	return w, all
+}
+
+func sixteen(*Tensor) int64 { return 16 }
+
+// makeAll makes every copy that is missing, in the opposite order.
+func makeAll(missing []Missing, ready func(int, Copy)) error {
+	for i := range missing {
+		i = len(missing) - 1 - i
+		data, err := missing[i].Tensor.Freeze()
+		if err != nil {
+			return err
+		}
+		made, err := newCopy(data)
+		if err != nil {
+			return err
+		}
+		ready(i, made)
+	}
+	return nil
+}
+
+func TestCopiesOfSeveralAtOnce(t *testing.T) {
+	leavesNothing(t)
+	w, all := abc(t)
+	var c DeviceCopies
+	defer c.Close()
+	b, err := c.Get(all[1], nil, 16, newCopy)
+	require.NoError(t, err)
+	require.EqualValues(t, 16, c.Bytes(w))
+
+	// What fails in the middle leaves what was complete.
+	broken := status.Errorf(status.IO, "the disk is gone")
+	err = c.GetAll(all, nil, sixteen, func(missing []Missing, ready func(int, Copy)) error {
+		require.Len(t, missing, 2)
+		require.NoError(t, makeAll(missing[1:], func(_ int, made Copy) { ready(1, made) }))
+		return broken
+	})
+	require.ErrorIs(t, err, broken)
+	require.EqualValues(t, 32, c.Bytes(w))
+
+	require.NoError(t, c.GetAll([]*Tensor{all[0], all[0], all[2]}, nil, sixteen, func(missing []Missing, ready func(int, Copy)) error {
+		require.Len(t, missing, 1, "each once")
+		require.Same(t, all[0], missing[0].Tensor)
+		return makeAll(missing, ready)
+	}))
+	require.NoError(t, c.GetAll(all, nil, sixteen, func([]Missing, func(int, Copy)) error { panic("all are there") }))
+	require.EqualValues(t, 48, c.Bytes(w))
+	for i, tensor := range all {
+		got, err := c.Get(tensor, nil, 16, func([]byte) (Copy, error) { panic("all are there") })
+		require.NoError(t, err)
+		require.Equal(t, string("abc"[i])+"123456789abcdef", string(got.(*countedCopy).data))
+	}
+
+	require.NoError(t, w.Declare("empty", f32(1)))
+	err = c.GetAll([]*Tensor{all[0], tensorOf(t, w, "empty")}, nil, sixteen, makeAll)
+	requireError(t, err, status.InvalidState, `"empty"`, "no data")
+	w.Release()
+	require.EqualValues(t, 1, b.(*countedCopy).freed.Load())
+	require.Zero(t, c.used.Load())
+	requireError(t, c.GetAll(all, nil, sixteen, makeAll), status.InvalidState, "released")
+}
+
+func TestCopiesKeepToTheirBudget(t *testing.T) {
+	leavesNothing(t)
+	w, all := abc(t)
+	c := DeviceCopies{Budget: 40}
+	defer c.Close()
+	requireError(t, c.GetAll(all, nil, sixteen, makeAll), status.OutOfMemory, "3 tensors", "48 bytes wanted", "40 free", "budget of 40")
+	require.Zero(t, c.Bytes(w), "nothing was made")
+	require.NoError(t, c.GetAll(all[:2], nil, sixteen, makeAll))
+	_, err := c.Get(all[2], nil, 16, newCopy)
+	requireError(t, err, status.OutOfMemory, `"c"`, "16 bytes wanted", "8 free", "budget of 40")
+	_, err = c.Get(all[0], nil, 16, newCopy)
+	require.NoError(t, err, "what was there can be used")
+
+	full := status.Errorf(status.OutOfMemory, "the device is full")
+	_, err = c.Get(all[2], nil, 8, func([]byte) (Copy, error) { return nil, full })
+	require.ErrorIs(t, err, full)
+	_, err = c.Get(all[2], nil, 8, newCopy)
+	require.NoError(t, err, "a failure takes nothing of the budget")
+
+	again, other := abc(t)
+	requireError(t, c.GetAll(other[:1], nil, sixteen, makeAll), status.OutOfMemory, "0 free")
+	w.Release()
+	require.NoError(t, c.GetAll(other[:2], nil, sixteen, makeAll), "there is room again")
+	again.Release()
+}
+
+// Batches, single copies, and their end against each other.
+func TestCopiesOfSeveralUnderContention(t *testing.T) {
+	leavesNothing(t)
+	for range 200 {
+		w, all := abc(t)
+		var c DeviceCopies
+		var wg sync.WaitGroup
+		for i := range 4 {
+			w.Retain()
+			wg.Go(func() {
+				defer w.Release()
+				err := c.GetAll([]*Tensor{all[i%3], all[(i+1)%3]}, nil, sixteen, makeAll)
+				if err == nil {
+					_, err = c.Get(all[(i+2)%3], nil, 16, newCopy)
+				}
+				if err != nil && status.Of(err) != status.InvalidState {
+					t.Error(err)
+				}
+				_ = c.Bytes(w)
+			})
+		}
+		wg.Go(c.Close)
+		wg.Go(w.Release)
+		wg.Wait()
+		require.Zero(t, c.used.Load())
+	}
+}
+
+func TestMatchingTensors(t *testing.T) {
+	w, all := abc(t)
+	defer w.Release()
+	found, err := w.Matching([]string{"?", "a"})
+	require.NoError(t, err)
+	require.Equal(t, all, found, "each once")
+	found, err = w.Matching([]string{"c"})
+	require.NoError(t, err)
+	require.Equal(t, all[2:], found)
+	_, err = w.Matching([]string{"a", "blk.*"})
+	requireError(t, err, status.NotFound, `"blk.*"`, "among 3")
+}

@@ -109,10 +109,10 @@ func TestAFileCutShortUnderItsMappingIsFoundWhenItIsUsed(t *testing.T) {
 
 	var c DeviceCopies
 	defer c.Close()
-	_, err = c.Get(tensorOf(t, w, "1"), nil, newCopy)
+	_, err = c.Get(tensorOf(t, w, "1"), nil, 16000, newCopy)
 	requireError(t, err, status.IO, "shorter")
 	require.NoError(t, w.Set("1", make([]byte, 16000)), "it can be given otherwise")
-	_, err = c.Get(tensorOf(t, w, "1"), nil, newCopy)
+	_, err = c.Get(tensorOf(t, w, "1"), nil, 16000, newCopy)
 	require.NoError(t, err)
 }
 

@@ -5,6 +5,7 @@ import (
 
 	"qtsaccel/core/status"
 	"qtsaccel/core/tensor"
+	"qtsaccel/core/tensorfile"
 )
 
 // Tensor is one named tensor. Its name and type never change. It lives as long as
@@ -52,6 +53,18 @@ func (t *Tensor) Freeze() ([]byte, error) {
 	}
 	t.frozen = true
 	return t.data, nil
+}
+
+// ReadAt copies a part of a frozen tensor's data. What is mapped is read from its file,
+// which is faster than touching the mapping for the first time, and finds that the
+// file was cut short where touching it would end the process: IO. It may be called
+// from several goroutines at once.
+func (t *Tensor) ReadAt(dst []byte, offset int64) error {
+	if t.file == nil {
+		copy(dst, t.data[offset:])
+		return nil
+	}
+	return status.Wrapf(tensorfile.ReadAt(t.file.r, dst, t.end-int64(len(t.data))+offset), "%q", t.file.path)
 }
 
 // read gives the data to use as it is now, and keeps it unchanged meanwhile.

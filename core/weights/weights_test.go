@@ -165,7 +165,7 @@ func TestUseAfterTheLastReleaseDoesNoHarm(t *testing.T) {
 	_, err = a.Freeze()
 	requireError(t, err, status.InvalidState)
 	var c DeviceCopies
-	_, err = c.Get(a, nil, func([]byte) (Copy, error) { panic("must not be called") })
+	_, err = c.Get(a, nil, 4, func([]byte) (Copy, error) { panic("must not be called") })
 	requireError(t, err, status.InvalidState)
 }
 

@@ -19,6 +19,11 @@ func TestWeights(t *testing.T) {
 	})
 }
 
+func TestWeightsUpload(t *testing.T) {
+	program := compile(t, "weights_upload", &product)
+	onEachBackend(t, func(t *testing.T, backend string) { run(t, "", backend, program, t.TempDir()) })
+}
+
 // malformed gives the safetensors project's own files, each behind the status that
 // it must have.
 func malformed(t *testing.T) (args []string) {

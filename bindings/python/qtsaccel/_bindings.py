@@ -148,6 +148,7 @@ class BackendOptions(Structure):
         ("probe", c_char_p),
         ("repack", c_int32),
         ("reserved", c_int32),
+        ("weights_budget_bytes", c_uint64),
     ]
 
 
@@ -213,6 +214,16 @@ class WeightsMemory(Structure):
         ("file_bytes", c_uint64),
         ("memory_bytes", c_uint64),
         ("mapped_bytes", c_uint64),
+    ]
+
+
+class UploadOptions(Structure):
+    _fields_: ClassVar[list[Any]] = [
+        ("struct_size", c_size_t),
+        ("patterns", POINTER(c_char_p)),
+        ("n_patterns", c_size_t),
+        ("progress", ProgressCallback),
+        ("user", c_void_p),
     ]
 
 
@@ -386,6 +397,9 @@ class Api:
         self.weights_plan_memory = function("qtsa_weights_plan_memory", c_int32, c_char_p, POINTER(WeightsOptions), POINTER(WeightsMemory))
         self.weights_report_copy = function("qtsa_weights_report_copy", c_int32, c_void_p, c_int32, c_char_p, c_size_t, POINTER(c_size_t))
         self.weights_free = function("qtsa_weights_free", c_int32, c_void_p)
+        self.upload_options_init = function("qtsa_upload_options_init", c_int32, POINTER(UploadOptions), c_size_t)
+        self.weights_upload = function("qtsa_weights_upload", c_int32, c_void_p, c_void_p, POINTER(UploadOptions))
+        self.weights_device_bytes = function("qtsa_weights_device_bytes", c_int32, c_void_p, c_void_p, POINTER(c_uint64))
         self.weights_declare = function("qtsa_weights_declare", c_int32, c_void_p, c_char_p, c_int32, POINTER(c_int64), c_int32)
         self.weights_set = function("qtsa_weights_set", c_int32, c_void_p, c_char_p, c_void_p, c_size_t)
         self.weights_set_array = function("qtsa_weights_set_array", c_int32, c_void_p, c_char_p, c_void_p, c_int32, POINTER(c_int64), ReleaseCallback, c_void_p)

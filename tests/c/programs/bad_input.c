@@ -137,8 +137,11 @@ static void backends(void) {
     o.struct_size = 0;
     WRONG(QTSA_ERR_INVALID_ARGUMENT, qtsa_backend_create(&o, &b), "struct_size is 0", "32");
     o.struct_size = 1000000;
-    WRONG(QTSA_ERR_VERSION_MISMATCH, qtsa_backend_create(&o, &b), "struct_size is 1000000", "56");
+    WRONG(QTSA_ERR_VERSION_MISMATCH, qtsa_backend_create(&o, &b), "struct_size is 1000000", "72");
     o.struct_size = sizeof o;
+    o.weights_budget_bytes = UINT64_MAX;
+    WRONG(QTSA_ERR_INVALID_ARGUMENT, qtsa_backend_create(&o, &b), "weights_budget_bytes is 18446744073709551615");
+    o.weights_budget_bytes = 0;
     OK(qtsa_backend_create(&o, &b));
     OK(qtsa_backend_free(b));
 

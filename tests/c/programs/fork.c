@@ -81,6 +81,8 @@ static void every_function(void) {
     qtsa_backend_options backend_options;
     qtsa_weights_options weights_options;
     qtsa_weights_memory memory;
+    qtsa_upload_options upload_options;
+    uint64_t device_bytes;
     qtsa_split_report report = {QTSA_DTYPE_F32, 1, 1, 1, 1};
     qtsa_plan_options plan_options;
     qtsa_run_options run_options;
@@ -110,6 +112,9 @@ static void every_function(void) {
     CHECK(memory.tensors == 0);
     FORKED(qtsa_weights_report_copy(m.weights, QTSA_FORMAT_TEXT, text, sizeof text, &n));
     FORKED(qtsa_weights_save(m.weights, "x", NULL, 0, NULL, NULL));
+    FORKED(qtsa_upload_options_init(&upload_options, sizeof upload_options));
+    FORKED(qtsa_weights_upload(m.weights, m.backend, NULL));
+    FORKED(qtsa_weights_device_bytes(m.weights, m.backend, &device_bytes));
     FORKED(qtsa_weights_free(m.weights));
     FORKED(qtsa_weights_declare(m.weights, "z", QTSA_DTYPE_F32, shape, 2));
     FORKED(qtsa_weights_set(m.weights, "weight", model_weight, sizeof model_weight));

@@ -1,0 +1,188 @@
+package ggml
+
+// #include "devices.h"
+// #include "shim.h"
+import "C"
+
+import (
+	"runtime"
+
+	"qtsaccel/core/graph"
+	"qtsaccel/core/status"
+	"qtsaccel/core/weights"
+)
+
+const (
+	// pieceBytes is copied at a time: long enough for a card (80 us at 50 GB/s) that
+	// what surrounds a copy does not count.
+	pieceBytes = 4 << 20
+	// mostReaders fill pieces at a time: a thread copies some 5 to 10 GB/s, a card takes
+	// 25 to 55.
+	mostReaders = 12
+	// flyingPieces more are there for the card to copy from meanwhile.
+	flyingPieces = 4
+	// leastStaged and more goes through pinned memory; less is not worth having it.
+	leastStaged = 16 << 20
+)
+
+// uploads is how a backend puts many weights onto its device. One goroutine at a time
+// uses it: the one that the backend's copies let make some.
+type uploads struct {
+	piece, least int64 // 0: pieceBytes and leastStaged; tests have less
+	stager       *stager
+	plain        bool // the device has no pinned memory
+}
+
+func (u *uploads) close() {
+	if u.stager != nil {
+		u.stager.close()
+		u.stager = nil
+	}
+}
+
+// stagerFor gives the pinned memory for an upload, nil where it goes without.
+func (u *uploads) stagerFor(b *Backend, bytes int64) (*stager, error) {
+	if u.piece == 0 {
+		u.piece, u.least = pieceBytes, leastStaged
+	}
+	if u.plain || bytes < u.least {
+		return nil, nil
+	}
+	if u.stager == nil {
+		var err error
+		if u.stager, err = newStager(b, min(runtime.GOMAXPROCS(0), mostReaders), u.piece); err != nil {
+			return nil, err
+		}
+		u.plain = u.stager == nil
+	}
+	return u.stager, nil
+}
+
+// Upload puts tensors onto the device; see [backend.Backend]. On the CPU they stay
+// where they are.
+func (b *Backend) Upload(tensors []*weights.Tensor, progress func(done int64) bool) error {
+	if b.cpu {
+		return weights.EachUploaded(tensors, progress, func(t *weights.Tensor) error {
+			_, err := b.copies.Get(t, nil, 0, func(data []byte) (weights.Copy, error) { return b.newWeight(t.Type, data) })
+			return err
+		})
+	}
+	all, reported := int64(0), int64(-1)
+	for _, t := range tensors {
+		all += t.Type.Bytes()
+	}
+	report := func(done int64) bool {
+		reported = done
+		return progress == nil || progress(done)
+	}
+	err := b.upload(tensors, func(missing []weights.Missing) error { return b.checkFree(missing) },
+		func(left int64) bool { return report(all - left) })
+	if err == nil && reported < all && !report(all) {
+		err = weights.ErrCancelled(all)
+	}
+	return err
+}
+
+// WeightBytes is what weights take of the device's memory.
+func (b *Backend) WeightBytes(w *weights.Weights) int64 { return b.copies.Bytes(w) }
+
+// checkFree finds before anything is copied that the device has not enough memory.
+func (b *Backend) checkFree(missing []weights.Missing) error {
+	wanted := bytesMissing(missing)
+	var total, free C.uint64_t
+	if err := b.do("memory", func() C.int32_t { return C.shim_device_memory(b.device, &total, &free) }); err != nil {
+		return err
+	}
+	if total > 0 && wanted > int64(free) {
+		return status.Errorf(status.OutOfMemory, "%d tensors: %d bytes wanted, %s has %d free of %d", len(missing), wanted, b.info.Name,
+			uint64(free), uint64(total))
+	}
+	return nil
+}
+
+func bytesMissing(missing []weights.Missing) int64 {
+	n := int64(0)
+	for _, m := range missing {
+		n += m.Bytes
+	}
+	return n
+}
+
+// uploadWeightsOf uploads what a program takes as it is. Lowering would, too, one
+// after the other.
+func (b *Backend) uploadWeightsOf(p *graph.Program) error {
+	if b.cpu {
+		return nil
+	}
+	var tensors []*weights.Tensor
+	for _, n := range p.Nodes {
+		for i, t := range n.In {
+			if t >= 0 && p.Tensors[t].Kind == graph.Weight && !laysOut(n.Call.Op.Name, i) {
+				tensors = append(tensors, p.Tensors[t].Weight)
+			}
+		}
+	}
+	return b.upload(tensors, func([]weights.Missing) error { return nil }, func(int64) bool { return true })
+}
+
+// upload makes the plain copies that are missing, if check finds nothing against it.
+// progress is told the bytes left.
+func (b *Backend) upload(tensors []*weights.Tensor, check func([]weights.Missing) error, progress func(left int64) bool) error {
+	return b.copies.GetAll(tensors, nil, b.plainBytes, func(missing []weights.Missing, ready func(int, weights.Copy)) error {
+		if err := check(missing); err != nil {
+			return err
+		}
+		left := bytesMissing(missing)
+		staged, err := b.uploads.stagerFor(b, left)
+		if err != nil {
+			return err
+		}
+		u := &upload{backend: b, missing: missing, ready: ready, progress: progress, left: left}
+		if !progress(left) {
+			return weights.ErrCancelled(0)
+		}
+		if staged == nil {
+			return u.plainly()
+		}
+		return u.through(staged)
+	})
+}
+
+// upload is an upload under way.
+type upload struct {
+	backend  *Backend
+	missing  []weights.Missing
+	ready    func(i int, made weights.Copy)
+	progress func(left int64) bool
+	left     int64
+}
+
+// went counts bytes that are on the device.
+func (u *upload) went(bytes int64) error {
+	u.left -= bytes
+	if !u.progress(u.left) {
+		return weights.ErrCancelled(bytesMissing(u.missing) - u.left)
+	}
+	return nil
+}
+
+// plainly copies tensor by tensor out of the host's memory.
+func (u *upload) plainly() error {
+	runtime.LockOSThread() // the shim's words stay with the thread
+	defer runtime.UnlockOSThread()
+	for i, m := range u.missing {
+		data, err := m.Tensor.Freeze()
+		if err != nil {
+			return err
+		}
+		w, err := u.backend.newWeight(m.Tensor.Type, data)
+		if err != nil {
+			return status.Wrapf(err, "tensor %q, %v", m.Tensor.Name, m.Tensor.Type)
+		}
+		u.ready(i, w)
+		if err := u.went(m.Bytes); err != nil {
+			return err
+		}
+	}
+	return nil
+}
