@@ -35,11 +35,11 @@ func (c *Calls) NewMatrix(t tensor.Type, data []byte) (*Matrix, error) {
 	if want := t.Bytes(); int64(len(data)) != want {
 		return nil, status.Errorf(status.ShapeMismatch, "%d bytes are given, a matrix %v takes %d", len(data), t, want)
 	}
-	// Blocks lie along rows, whose length is only known to divide as given; a kernel
-	// is kept as the matrix that it is to a product.
-	kept := tensor.Type{DType: t.DType, Shape: tensor.Shape{t.Shape[0], t.Shape.Elements() / t.Shape[0]}}
-	if len(t.Shape) == 1 {
-		kept.Shape = t.Shape
+	// Blocks lie along rows, whose length is only known to divide as given. And a kernel
+	// of a convolution over images is kept as the matrix that it is to a product.
+	kept := t
+	if n := len(t.Shape); n == 4 || n > 2 && t.DType.Quantised() {
+		kept.Shape = tensor.Shape{t.Shape[0], t.Shape.Elements() / t.Shape[0]}
 	}
 	return c.ownMatrix(t.Shape, func(w *weights.Weights) error {
 		if err := w.Declare(ownName, kept); err != nil {
@@ -141,6 +141,15 @@ func (m *Matrix) nOut() int64 { return m.shape[0] }
 func (m *Matrix) nIn() int64 { return m.shape.Elements() / m.shape[0] }
 
 func (m *Matrix) dtype() tensor.DType { return m.tensor.Type.DType }
+
+// asGiven gives the matrix in the shape that it was made with.
+func (s *sketch) asGiven(m *Matrix) ops.Ref {
+	w := s.weight(m)
+	if m.tensor.Type.Shape.Equal(m.shape) {
+		return w
+	}
+	return s.reshape(w, m.shape...)
+}
 
 // rows gives the matrix as [n_out, n_in] in a graph, widened to f32 if careful.
 func (s *sketch) rows(m *Matrix, careful bool) ops.Ref {

@@ -20,7 +20,7 @@ func (o *Operand) absent() bool { return o.Matrix == nil && o.Type.DType == 0 }
 
 func (o *Operand) dtypeAndShape() (tensor.DType, tensor.Shape) {
 	if o.Matrix != nil {
-		return o.Matrix.dtype(), o.Matrix.tensor.Type.Shape
+		return o.Matrix.dtype(), o.Matrix.shape
 	}
 	return o.Type.DType, o.Type.Shape
 }
@@ -84,7 +84,7 @@ func (s *sketch) anyOp(op *ops.Op, in []Operand, attrs Attributes, out []Operand
 		case o.absent():
 			refs[i] = ops.None
 		case o.Matrix != nil:
-			refs[i] = s.weight(o.Matrix)
+			refs[i] = s.asGiven(o.Matrix)
 		default:
 			refs[i] = s.input(o.Type)
 		}
