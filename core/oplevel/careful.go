@@ -12,7 +12,12 @@ import (
 // Kernels multiply f16 weights with an input rounded to f16, and quantised ones with
 // an input quantised in blocks whose scale is f16. What lies beyond comes out as
 // infinity or as any number, NaN is lost in blocks. A call whose input has such
-// values multiplies the weight widened to f32.
+// values multiplies the weight widened to f32. And fused attention keeps a running
+// maximum, which an infinite score makes NaN, or hides: a call whose queries or keys
+// have such values computes the parts.
+
+// infinity is the least magnitude, as the bits of a float32, of what is no finite number.
+const infinity = 0x7f800000
 
 // limit is the least magnitude, as the bits of a float32, that a weight's kernels do
 // not take; 0: they take all.
