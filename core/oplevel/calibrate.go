@@ -111,13 +111,18 @@ func (b *bench) transfer(c *Calls) error {
 	return c.run(r, func(s *sketch) { s.output(s.op("neg", []ops.Ref{s.input(f32(benchFloats))})) })
 }
 
+func (b *bench) late() bool { return time.Now().After(b.deadline) }
+
 // time gives the seconds that a call takes at its best; NaN without time left.
 func (b *bench) time(call func() error) (float64, error) {
-	if time.Now().After(b.deadline) {
+	if b.late() {
 		return math.NaN(), nil
 	}
 	if err := call(); err != nil { // builds what it takes
 		return 0, err
+	}
+	if b.late() {
+		return math.NaN(), nil
 	}
 	best, begun := math.Inf(1), time.Now()
 	for range 8 {
@@ -126,7 +131,7 @@ func (b *bench) time(call func() error) (float64, error) {
 			return 0, err
 		}
 		best = min(best, time.Since(start).Seconds())
-		if now := time.Now(); now.Sub(begun) > sampleBudget || now.After(b.deadline) {
+		if time.Since(begun) > sampleBudget || b.late() {
 			break
 		}
 	}
@@ -145,12 +150,13 @@ func (c *Calls) measure(cpu *Calls) (*thresholds, error) {
 		b.x[i] = float32(i%31) / 32
 	}
 	// The CPU first: a device's first use may take all the time that there is.
-	b.deadline = time.Now().Add(calibrationBudget / 2)
+	begun := time.Now()
+	b.deadline = begun.Add(calibrationBudget / 2)
 	host, err := cpu.speed(b)
 	if err != nil {
 		return nil, err
 	}
-	b.deadline = time.Now().Add(calibrationBudget / 2)
+	b.deadline = begun.Add(calibrationBudget)
 	device, err := c.speed(b)
 	if err != nil {
 		return nil, err
