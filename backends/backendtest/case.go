@@ -75,7 +75,7 @@ func normal(r *rand.Rand, _ int) float64 { return r.NormFloat64() }
 func (o Operand) value(r *rand.Rand) (ops.Value, []byte, error) {
 	v := ops.NewValue(o.Type)
 	if o.Type.DType.Quantised() && !quant.CanEncode(o.Type.DType) {
-		data := randomBlocks(r, o.Type)
+		data := RandomBlocks(r, o.Type)
 		return v, data, v.Decode(data)
 	}
 	for i := range v.F {

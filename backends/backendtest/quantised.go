@@ -30,9 +30,9 @@ var scaleOffsets = map[tensor.DType][]int{
 	tensor.Q2_K: {80, 82}, tensor.Q3_K: {108}, tensor.Q4_K: {0, 2}, tensor.Q5_K: {0, 2}, tensor.Q6_K: {208},
 }
 
-// randomBlocks are blocks of a K type with random levels, and scales between
+// RandomBlocks are blocks of a K type with random levels, and scales between
 // 2^-7 and 2^-6 that keep the values near those of other operands.
-func randomBlocks(r *rand.Rand, t tensor.Type) []byte {
+func RandomBlocks(r *rand.Rand, t tensor.Type) []byte {
 	data := make([]byte, t.Bytes())
 	for i := range data {
 		data[i] = byte(r.Uint32())

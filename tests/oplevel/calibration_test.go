@@ -1,0 +1,84 @@
+package oplevel
+
+import (
+	"math/rand/v2"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"qtsaccel/core/backend"
+	"qtsaccel/core/oplevel"
+	"qtsaccel/core/tensor"
+)
+
+// On a card the first calibration takes under a second, what a device needs at its first
+// calls included, and finds what holds: that large products are worth its while, and
+// small ones not.
+func TestCalibrationOnACard(t *testing.T) {
+	for _, api := range []struct{ name, variable string }{{"cuda", "QTSACCEL_TEST_CUDA"}, {"vulkan", "QTSACCEL_TEST_VULKAN"}} {
+		t.Run(api.name, func(t *testing.T) {
+			if os.Getenv(api.variable) != "1" {
+				t.Skipf("set %s=1 to run on the first device of %s", api.variable, api.name)
+			}
+			b := openGGML(t, api.name)
+			defer func() { require.NoError(t, b.Close()) }()
+			if about := b.Info().Description; strings.Contains(about, "llvmpipe") {
+				t.Skipf("%s is software, which compiles its kernels for longer than that", about)
+			}
+			t.Setenv("XDG_CACHE_HOME", t.TempDir())
+			around := oplevel.Around{Getenv: os.Getenv, Beside: []oplevel.Opener{
+				func() (backend.Backend, error) { return openCPU(t), nil },
+			}}
+			c := oplevel.New(b, around)
+			defer c.Close()
+
+			start := time.Now()
+			small, err := c.Wants("matmul", []int64{1, 32, 32})
+			took := time.Since(start)
+			require.NoError(t, err)
+			report := c.Stats()
+			t.Logf("%s: calibrated in %v\n%s", b.Info().Description, took, report.Text())
+			require.Less(t, took, time.Second)
+			require.Equal(t, "measured", report.ThresholdsSource)
+			require.False(t, small)
+			large, err := c.Wants("matmul", []int64{512, 4096, 4096})
+			require.NoError(t, err)
+			require.True(t, large)
+
+			again := oplevel.New(b, around)
+			defer again.Close()
+			start = time.Now()
+			_, err = again.Wants("matmul", []int64{1, 32, 32})
+			require.NoError(t, err)
+			require.Equal(t, "remembered", again.Stats().ThresholdsSource)
+			require.Equal(t, report.Thresholds, again.Stats().Thresholds)
+			t.Logf("remembered in %v", time.Since(start))
+
+			host := openCPU(t)
+			defer func() { require.NoError(t, host.Close()) }()
+			cpu := oplevel.New(host, oplevel.Around{Getenv: os.Getenv})
+			defer cpu.Close()
+			on := productTakes(t, c, 512, 2048)
+			beside := productTakes(t, cpu, 512, 2048)
+			t.Logf("512 rows of 2048 to 2048 in f32: %v on the device, %v beside it", on, beside)
+			require.Less(t, on, beside)
+		})
+	}
+}
+
+// productTakes is the least time of some calls.
+func productTakes(t *testing.T, c *oplevel.Calls, rows, side int64) time.Duration {
+	m, _ := matrix(t, calls{Calls: c}, rand.New(rand.NewPCG(15, 16)), tensor.F32, side, side)
+	defer m.Release()
+	x, y := make([]float32, rows*side), make([]float32, rows*side)
+	best := time.Hour
+	for range 5 {
+		start := time.Now()
+		require.NoError(t, c.Matmul(at(x), rows, side, []oplevel.Job{{Weight: m, Y: at(y), NOut: side}}, 0))
+		best = min(best, time.Since(start))
+	}
+	return best
+}
