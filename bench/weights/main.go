@@ -1,10 +1,12 @@
 // Command weights measures how fast weights come from a file to a CPU plan, and
 // how fast they are converted, and writes dist/bench/weights.json. `make
-// bench-weights` runs it. It takes 2 GiB of disk, once, and 4 GiB of memory.
+// bench-weights` runs it. It takes 2 GiB of disk, once, and 4 GiB of memory; with a
+// card another 4 GiB of each.
 package main
 
 import (
 	"encoding/json"
+	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -31,6 +33,8 @@ type result struct {
 	// over that at one.
 	Align32Over64 map[string]float64 `json:"aligned_32_over_64"`
 
+	gpuResult
+
 	Threads int    `json:"threads"`
 	Rounds  int    `json:"rounds"`
 	Machine string `json:"machine"`
@@ -43,23 +47,33 @@ const (
 )
 
 func main() {
-	if err := run(filepath.Join("dist", "bench")); err != nil {
+	plugins := flag.String("plugins", filepath.Join("dist", "lib", "qtsaccel"), "the folder with ggml's plugins")
+	out := flag.String("out", filepath.Join("dist", "bench"), "the folder for the files and the result")
+	api := flag.String("gpu", "cuda", "the API of the card that is measured")
+	only := flag.Bool("gpu-only", false, "measure the card alone")
+	flag.Parse()
+	if err := run(*out, *plugins, *api, *only); err != nil {
 		fmt.Fprintln(os.Stderr, "weights:", err)
 		os.Exit(1)
 	}
 }
 
-func run(out string) error {
+func run(out, plugins, api string, gpuOnly bool) error {
 	if err := os.MkdirAll(out, 0o755); err != nil {
 		return err
 	}
-	b, err := newBench(out)
+	b, err := newBench(out, plugins)
 	if err != nil {
 		return err
 	}
 	defer b.close()
 	r := result{Threads: runtime.GOMAXPROCS(0), Rounds: rounds, Machine: machine(), At: time.Now().UTC().Format(time.RFC3339)}
-	for _, measure := range []func(*result) error{b.plans, b.copies, b.quantise, b.alignment} {
+	measures := []func(*result) error{b.files, b.plans, b.copies, b.quantise, b.alignment}
+	gpu := func(r *result) error { return b.gpu(api, out, &r.gpuResult) }
+	if gpuOnly {
+		measures = nil
+	}
+	for _, measure := range append(measures, gpu) {
 		if err := measure(&r); err != nil {
 			return err
 		}

@@ -32,34 +32,40 @@ type bench struct {
 	build    *providers.Set
 	backend  *session.Backend
 	session  *session.Session
+	plugins  string
 	f16, f32 string // files of 1 GiB
 }
 
-func newBench(out string) (*bench, error) {
+func newBench(out, plugins string) (*bench, error) {
 	b := &bench{f16: filepath.Join(out, "weights-f16.gguf"), f32: filepath.Join(out, "weights-f32.gguf")}
+	var err error
+	if b.plugins, err = filepath.Abs(plugins); err != nil {
+		return nil, err
+	}
+	b.build = providers.New(func(name string) string {
+		if name == "QTSACCEL_PLUGIN_DIR" {
+			return b.plugins // not what the environment has: the build beside it is measured
+		}
+		return os.Getenv(name)
+	}, "")
+	if b.backend, err = session.OpenBackend(choice.Request{Backend: "cpu", PluginDir: b.plugins}, os.Getenv, b.build.All()); err != nil {
+		return nil, err
+	}
+	b.session, err = session.New(b.backend)
+	return b, err
+}
+
+// files makes the files of 1 GiB, unless they are there.
+func (b *bench) files(*result) error {
 	for path, d := range map[string]tensor.DType{b.f16: tensor.F16, b.f32: tensor.F32} {
 		if info, err := os.Stat(path); err == nil && info.Size() > size {
 			continue
 		}
 		if err := makeFile(path, d, size); err != nil {
-			return nil, err
+			return err
 		}
 	}
-	dir, err := filepath.Abs(filepath.Join("dist", "lib", "qtsaccel"))
-	if err != nil {
-		return nil, err
-	}
-	b.build = providers.New(func(name string) string {
-		if name == "QTSACCEL_PLUGIN_DIR" {
-			return dir // not what the environment has: the build beside it is measured
-		}
-		return os.Getenv(name)
-	}, "")
-	if b.backend, err = session.OpenBackend(choice.Request{Backend: "cpu", PluginDir: dir}, os.Getenv, b.build.All()); err != nil {
-		return nil, err
-	}
-	b.session, err = session.New(b.backend)
-	return b, err
+	return nil
 }
 
 func (b *bench) close() {
@@ -84,8 +90,7 @@ func makeFile(path string, d tensor.DType, bytes int64) error {
 			data[i+3] = byte(n>>16)&0x80 | 0x3c + byte(n>>20)&3
 		}
 	}
-	for i := range matrices {
-		name := fmt.Sprintf("blk.%d.weight", i)
+	for _, name := range matrixNames() {
 		if err := w.Declare(name, t); err != nil {
 			return err
 		}
@@ -94,6 +99,14 @@ func makeFile(path string, d tensor.DType, bytes int64) error {
 		}
 	}
 	return w.Save(path, nil, nil)
+}
+
+func matrixNames() []string {
+	names := make([]string, matrices)
+	for i := range names {
+		names[i] = fmt.Sprintf("blk.%d.weight", i)
+	}
+	return names
 }
 
 // plan is a plan of products with weights, with its input and output.
@@ -158,10 +171,7 @@ func (p *plan) close() {
 
 // plans measures from a file to a plan, and the first run after.
 func (b *bench) plans(r *result) error {
-	names := make([]string, matrices)
-	for i := range names {
-		names[i] = fmt.Sprintf("blk.%d.weight", i)
-	}
+	names := matrixNames()
 	for _, c := range []struct {
 		placement       weights.Placement
 		ready, firstRun **float64

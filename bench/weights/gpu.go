@@ -1,0 +1,191 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"path/filepath"
+	"runtime"
+	"unsafe"
+
+	"qtsaccel/core/choice"
+	"qtsaccel/core/mem"
+	"qtsaccel/core/session"
+	"qtsaccel/core/tensor"
+	"qtsaccel/core/weights"
+)
+
+// gpuResult is how fast weights come to a card, in GB/s of a warm 4 GiB f16 GGUF file.
+// Without a card all but the reason is null.
+type gpuResult struct {
+	OverPinned *float64 `json:"gpu_rate_over_pinned"` // staged over pinned
+	NotRun     *string  `json:"gpu_not_run"`          // why
+	Pinned     *float64 `json:"gpu_pinned_gbs"`       // raw copies out of pinned memory
+	Staged     *float64 `json:"gpu_staged_gbs"`       // from opening the file to a plan
+	Eager      *float64 `json:"gpu_eager_gbs"`        // likewise, uploaded before the plan
+	StagedRead *float64 `json:"gpu_staged_read_gbs"`  // likewise, read into memory first
+	First      *float64 `json:"gpu_staged_first_gbs"` // the first time, with pinned memory to get
+	Mapped     *float64 `json:"gpu_mapped_gbs"`       // raw copies out of the mapped file
+	Read       *float64 `json:"gpu_read_gbs"`         // reading, and raw copies out of that memory, in turns
+	Device     *string  `json:"gpu"`
+}
+
+const (
+	gpuBytes  = 4 << 30
+	gpuRounds = 5
+)
+
+// gpu measures on the first device of an API.
+func (b *bench) gpu(api, out string, r *gpuResult) error {
+	runtime.LockOSThread() // CUDA's context is the thread's
+	defer runtime.UnlockOSThread()
+	opened, err := session.OpenBackend(choice.Request{Backend: api, PluginDir: b.plugins}, os.Getenv, b.build.All())
+	if err != nil {
+		why := err.Error()
+		r.NotRun = &why
+		return nil
+	}
+	defer opened.Release()
+	raw, err := newCopies()
+	if err != nil {
+		why := err.Error()
+		r.NotRun = &why
+		return nil
+	}
+	defer raw.close()
+	name := opened.Name()
+	r.Device = &name
+	on := &bench{backend: opened}
+	if on.session, err = session.New(opened); err != nil {
+		return err
+	}
+	defer on.session.Release()
+	path := filepath.Join(out, "weights-gpu.gguf")
+	if info, err := os.Stat(path); err != nil || info.Size() < gpuBytes {
+		if err := makeFile(path, tensor.F16, gpuBytes); err != nil {
+			return err
+		}
+	}
+	if err := on.same(b, path); err != nil {
+		return err
+	}
+	file, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	ways := []struct {
+		to  **float64
+		way func() error
+	}{
+		{&r.Pinned, func() error { return raw.fromPinned(gpuBytes) }},
+		{&r.Staged, func() error { return on.ready(path, weights.Mapped, false) }},
+		{&r.Eager, func() error { return on.ready(path, weights.Mapped, true) }},
+		{&r.StagedRead, func() error { return on.ready(path, weights.Copied, false) }},
+		{&r.Mapped, func() error { return raw.mapped(file) }},
+		{&r.Read, func() error { return raw.read(file) }},
+	}
+	rates := make([][]float64, len(ways))
+	for round := range gpuRounds {
+		for i, w := range ways {
+			ms, err := milliseconds(w.way)
+			if err != nil {
+				return err
+			}
+			rate := gpuBytes / ms / 1e6
+			if round == 0 && w.to == &r.Staged {
+				r.First = &rate
+			} else {
+				rates[i] = append(rates[i], rate)
+			}
+		}
+	}
+	for i, w := range ways {
+		*w.to = median(rates[i])
+	}
+	ratio := *r.Staged / *r.Pinned
+	r.OverPinned = &ratio
+	return nil
+}
+
+// ready opens the file and makes a plan of products with all of it, and gives both back.
+func (b *bench) ready(path string, p weights.Placement, eager bool) error {
+	w, err := weights.OpenWith(path, weights.Options{Placement: p})
+	if err != nil {
+		return err
+	}
+	defer w.Release()
+	if eager {
+		if err := b.backend.Upload(w, nil, nil); err != nil {
+			return err
+		}
+	}
+	made, err := b.newPlan(w, 1, matrixNames()...)
+	if err != nil {
+		return err
+	}
+	made.close()
+	return nil
+}
+
+// same finds that the first and the last matrix are not on the device as on the CPU.
+func (b *bench) same(cpu *bench, path string) error {
+	names := matrixNames()
+	names = []string{names[0], names[matrices-1]}
+	var got [2][]float32
+	for i, on := range []*bench{b, cpu} {
+		w, err := weights.OpenWith(path, weights.Options{Placement: weights.Mapped})
+		if err != nil {
+			return err
+		}
+		defer w.Release()
+		p, err := on.newPlan(w, 1, names...)
+		if err != nil {
+			return err
+		}
+		defer p.close()
+		x := unsafe.Slice((*float32)(p.in[0].Data), columns)
+		for j := range x {
+			x[j] = float32(j%7) - 3
+		}
+		if err := p.run(); err != nil {
+			return err
+		}
+		for _, o := range p.out {
+			got[i] = append(got[i], unsafe.Slice((*float32)(o.Data), o.Bytes/4)...)
+		}
+	}
+	worst, largest := 0.0, 0.0
+	for i := range got[0] {
+		worst = max(worst, math.Abs(float64(got[0][i]-got[1][i])))
+		largest = max(largest, math.Abs(float64(got[1][i])))
+	}
+	if !(worst <= 1e-2*largest) || largest == 0 {
+		return fmt.Errorf("products on the device are off by %g of at most %g", worst, largest)
+	}
+	return nil
+}
+
+// mapped copies the file as a new mapping shows it.
+func (c *copies) mapped(f *os.File) error {
+	data, err := mem.MapFile(f, gpuBytes)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = mem.Free(data) }()
+	return c.fromMemory(data)
+}
+
+// read reads the file part by part into memory that it then copies.
+func (c *copies) read(f *os.File) error {
+	for at := int64(0); at < gpuBytes; at += rawBytes {
+		if _, err := io.ReadFull(io.NewSectionReader(f, at, rawBytes), c.pageable); err != nil {
+			return err
+		}
+		if err := c.fromMemory(c.pageable); err != nil {
+			return err
+		}
+	}
+	return nil
+}
