@@ -353,6 +353,90 @@ qtsa_status qtsa_weights_metadata_copy(qtsa_weights weights, const char *key, ch
     return go_qtsa_weights_metadata_copy((uintptr_t)weights, key, buffer, capacity, out_size);
 }
 
+extern qtsa_status go_qtsa_weights_metadata_count(uintptr_t weights, size_t *out_count);
+
+qtsa_status qtsa_weights_metadata_count(qtsa_weights weights, size_t *out_count) {
+    if (out_count)
+        memset(out_count, 0, sizeof *out_count);
+    if (capi_forked)
+        return QTSA_ERR_FORKED;
+    if (!out_count)
+        return capi_refuse_null("out_count");
+    return go_qtsa_weights_metadata_count((uintptr_t)weights, out_count);
+}
+
+extern qtsa_status go_qtsa_weights_metadata_key_copy(uintptr_t weights, size_t index, char *buffer, size_t capacity, size_t *out_size);
+
+qtsa_status qtsa_weights_metadata_key_copy(qtsa_weights weights, size_t index, char *buffer, size_t capacity, size_t *out_size) {
+    if (out_size)
+        memset(out_size, 0, sizeof *out_size);
+    if (capi_forked)
+        return QTSA_ERR_FORKED;
+    if (!out_size)
+        return capi_refuse_null("out_size");
+    return go_qtsa_weights_metadata_key_copy((uintptr_t)weights, index, buffer, capacity, out_size);
+}
+
+extern qtsa_status go_qtsa_weights_metadata_info(uintptr_t weights, const char *key, qtsa_metadata_info *out_info);
+
+qtsa_status qtsa_weights_metadata_info(qtsa_weights weights, const char *key, qtsa_metadata_info *out_info) {
+    if (out_info)
+        memset(out_info, 0, sizeof *out_info);
+    if (capi_forked)
+        return QTSA_ERR_FORKED;
+    if (!out_info)
+        return capi_refuse_null("out_info");
+    return go_qtsa_weights_metadata_info((uintptr_t)weights, key, out_info);
+}
+
+extern qtsa_status go_qtsa_weights_metadata_ints(uintptr_t weights, const char *key, int64_t *values, size_t capacity, size_t *out_count);
+
+qtsa_status qtsa_weights_metadata_ints(qtsa_weights weights, const char *key, int64_t *values, size_t capacity, size_t *out_count) {
+    if (out_count)
+        memset(out_count, 0, sizeof *out_count);
+    if (capi_forked)
+        return QTSA_ERR_FORKED;
+    if (!out_count)
+        return capi_refuse_null("out_count");
+    return go_qtsa_weights_metadata_ints((uintptr_t)weights, key, values, capacity, out_count);
+}
+
+extern qtsa_status go_qtsa_weights_metadata_floats(uintptr_t weights, const char *key, double *values, size_t capacity, size_t *out_count);
+
+qtsa_status qtsa_weights_metadata_floats(qtsa_weights weights, const char *key, double *values, size_t capacity, size_t *out_count) {
+    if (out_count)
+        memset(out_count, 0, sizeof *out_count);
+    if (capi_forked)
+        return QTSA_ERR_FORKED;
+    if (!out_count)
+        return capi_refuse_null("out_count");
+    return go_qtsa_weights_metadata_floats((uintptr_t)weights, key, values, capacity, out_count);
+}
+
+extern qtsa_status go_qtsa_weights_metadata_bools(uintptr_t weights, const char *key, int32_t *values, size_t capacity, size_t *out_count);
+
+qtsa_status qtsa_weights_metadata_bools(qtsa_weights weights, const char *key, int32_t *values, size_t capacity, size_t *out_count) {
+    if (out_count)
+        memset(out_count, 0, sizeof *out_count);
+    if (capi_forked)
+        return QTSA_ERR_FORKED;
+    if (!out_count)
+        return capi_refuse_null("out_count");
+    return go_qtsa_weights_metadata_bools((uintptr_t)weights, key, values, capacity, out_count);
+}
+
+extern qtsa_status go_qtsa_weights_metadata_string_copy(uintptr_t weights, const char *key, size_t index, char *buffer, size_t capacity, size_t *out_size);
+
+qtsa_status qtsa_weights_metadata_string_copy(qtsa_weights weights, const char *key, size_t index, char *buffer, size_t capacity, size_t *out_size) {
+    if (out_size)
+        memset(out_size, 0, sizeof *out_size);
+    if (capi_forked)
+        return QTSA_ERR_FORKED;
+    if (!out_size)
+        return capi_refuse_null("out_size");
+    return go_qtsa_weights_metadata_string_copy((uintptr_t)weights, key, index, buffer, capacity, out_size);
+}
+
 extern qtsa_status go_qtsa_weights_save(uintptr_t weights, const char *path, const qtsa_attr *metadata, size_t n_metadata, qtsa_progress_callback progress, uintptr_t user);
 
 qtsa_status qtsa_weights_save(qtsa_weights weights, const char *path, const qtsa_attr *metadata, size_t n_metadata, qtsa_progress_callback progress, void *user) {

@@ -102,18 +102,3 @@ func tensorAt(w *weights.Weights, index C.size_t) (*weights.Tensor, error) {
 	}
 	return w.At(int(index))
 }
-
-//export go_qtsa_weights_metadata_copy
-func go_qtsa_weights_metadata_copy(set C.uintptr_t, key *C.const_char, buffer *C.char, capacity C.size_t, outSize *C.size_t) C.qtsa_status {
-	return with(weightsSets, set, func(w *weights.Weights) error {
-		k, err := text(key, "key")
-		if err != nil {
-			return err
-		}
-		value, err := w.Metadata(k)
-		if err != nil {
-			return err
-		}
-		return fill(value, buffer, capacity, outSize)
-	})
-}

@@ -722,6 +722,55 @@ QTSA_API qtsa_status qtsa_weights_name_copy(qtsa_weights weights, size_t index, 
 QTSA_API qtsa_status qtsa_weights_metadata_copy(qtsa_weights weights, const char *key, char *buffer, size_t capacity,
                                                 size_t *out_size);
 
+/* The number of metadata keys, and the key at an index, in the file's order; the second
+ * is a _copy function. Since 0.1. */
+QTSA_API qtsa_status qtsa_weights_metadata_count(qtsa_weights weights, size_t *out_count);
+QTSA_API qtsa_status qtsa_weights_metadata_key_copy(qtsa_weights weights, size_t index, char *buffer, size_t capacity,
+                                                    size_t *out_size);
+
+/* What a metadata value is or, of an array, its elements are. */
+enum {
+    QTSA_METADATA_INT = 1,
+    QTSA_METADATA_FLOAT = 2,
+    QTSA_METADATA_BOOL = 3,
+    QTSA_METADATA_STRING = 4, /* as all of safetensors' are */
+    QTSA_METADATA_ARRAY = 5   /* arrays in an array, which qtsa_weights_metadata_copy() gives */
+};
+
+typedef struct qtsa_metadata_info {
+    int32_t type;     /* QTSA_METADATA_* */
+    int32_t is_array; /* 1 or 0 */
+    uint64_t count;   /* of an array's elements; 1 of what is none */
+    char stored[16];  /* how the file has them: "u32", "f64", "string" */
+} qtsa_metadata_info;
+
+/* What the metadata value of a key is. NOT_FOUND. Since 0.1. */
+QTSA_API qtsa_status qtsa_weights_metadata_info(qtsa_weights weights, const char *key, qtsa_metadata_info *out_info);
+
+/*
+ * A metadata value by its type: a number or all elements of an array of numbers, into
+ * values, which has room for capacity; booleans are 0 or 1. out_count is how many there
+ * are; with values null and capacity 0 that is all that is given. NOT_FOUND;
+ * INVALID_ARGUMENT: the value is of another type, which the message names, there is not
+ * room for all (out_count is set all the same), or a whole number is beyond an int64.
+ * Since 0.1.
+ */
+QTSA_API qtsa_status qtsa_weights_metadata_ints(qtsa_weights weights, const char *key, int64_t *values, size_t capacity,
+                                                size_t *out_count);
+QTSA_API qtsa_status qtsa_weights_metadata_floats(qtsa_weights weights, const char *key, double *values,
+                                                  size_t capacity, size_t *out_count);
+QTSA_API qtsa_status qtsa_weights_metadata_bools(qtsa_weights weights, const char *key, int32_t *values,
+                                                 size_t capacity, size_t *out_count);
+
+/*
+ * A string, index 0, or one of an array of them, byte for byte as the file has it, which
+ * may be no UTF-8 and have zero bytes within. A _copy function. NOT_FOUND;
+ * INVALID_ARGUMENT: the value is of another type, or the index beyond the last.
+ * Since 0.1.
+ */
+QTSA_API qtsa_status qtsa_weights_metadata_string_copy(qtsa_weights weights, const char *key, size_t index,
+                                                       char *buffer, size_t capacity, size_t *out_size);
+
 /*
  * Writes the tensors, in their types, and the metadata into a GGUF file (version 3).
  * What was read from one and not converted comes out as the same bytes; of a model in

@@ -104,6 +104,11 @@ static_assert(sizeof(void *) != 8 || offsetof(qtsa_split_report, exact) == 4, "l
 static_assert(sizeof(void *) != 8 || offsetof(qtsa_split_report, bytes) == 8, "layout of qtsa_split_report");
 static_assert(sizeof(void *) != 8 || offsetof(qtsa_split_report, max_absolute_error) == 16, "layout of qtsa_split_report");
 static_assert(sizeof(void *) != 8 || offsetof(qtsa_split_report, max_relative_error) == 24, "layout of qtsa_split_report");
+static_assert(sizeof(void *) != 8 || sizeof(qtsa_metadata_info) == 32, "layout of qtsa_metadata_info");
+static_assert(sizeof(void *) != 8 || offsetof(qtsa_metadata_info, type) == 0, "layout of qtsa_metadata_info");
+static_assert(sizeof(void *) != 8 || offsetof(qtsa_metadata_info, is_array) == 4, "layout of qtsa_metadata_info");
+static_assert(sizeof(void *) != 8 || offsetof(qtsa_metadata_info, count) == 8, "layout of qtsa_metadata_info");
+static_assert(sizeof(void *) != 8 || offsetof(qtsa_metadata_info, stored) == 16, "layout of qtsa_metadata_info");
 static_assert(sizeof(void *) != 8 || sizeof(qtsa_plan_options) == 16, "layout of qtsa_plan_options");
 static_assert(sizeof(void *) != 8 || offsetof(qtsa_plan_options, struct_size) == 0, "layout of qtsa_plan_options");
 static_assert(sizeof(void *) != 8 || offsetof(qtsa_plan_options, max_instances) == 8, "layout of qtsa_plan_options");

@@ -114,7 +114,7 @@ func TestBothFormatsOfAModelAgree(t *testing.T) {
 		for k, v := range want {
 			got, err := w.Metadata(k)
 			require.NoError(t, err)
-			require.Equal(t, v, got)
+			require.Equal(t, v, got.String())
 		}
 	}
 	_, err = gguf.Find("blk.0.ffn_dwn.weight")

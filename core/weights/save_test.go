@@ -92,7 +92,7 @@ func TestSavedFromMemory(t *testing.T) {
 	requireSameTensors(t, w, back)
 	version, err := back.Metadata("general.quantization_version")
 	require.NoError(t, err)
-	require.Equal(t, "2", version)
+	require.Equal(t, "2", version.String())
 	require.NoError(t, w.Set("a", make([]byte, 24)), "saving freezes nothing")
 
 	want := map[string]string{
@@ -119,7 +119,7 @@ func TestSavedFromMemory(t *testing.T) {
 	for key, v := range want {
 		got, err := described.Metadata(key)
 		require.NoError(t, err)
-		require.Equal(t, v, got, key)
+		require.Equal(t, v, got.String(), key)
 	}
 	require.True(t, aligned(tensorOf(t, described, "q").data), "the file's alignment is 64 now")
 	changed := filepath.Join(t.TempDir(), "changed.gguf")
@@ -129,7 +129,7 @@ func TestSavedFromMemory(t *testing.T) {
 	defer again.Release()
 	count, err := again.Metadata("a.count")
 	require.NoError(t, err)
-	require.Equal(t, "3", count)
+	require.Equal(t, "3", count.String())
 	require.Equal(t, described.MetadataKeys(), again.MetadataKeys(), "in its place")
 	for words, v := range map[string]gguf.Pair{
 		"general.alignment":                        {Key: "general.alignment", Value: gguf.Int(5)},

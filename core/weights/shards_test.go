@@ -73,7 +73,7 @@ func TestSplitGGUF(t *testing.T) {
 		}
 		name, err := w.Metadata("general.name")
 		require.NoError(t, err)
-		require.Equal(t, "model", name)
+		require.Equal(t, "model", name.String())
 		require.Equal(t, []string{"general.name"}, w.MetadataKeys())
 		whole := filepath.Join(t.TempDir(), "whole.gguf")
 		require.NoError(t, w.Save(whole, nil, nil))
@@ -159,7 +159,7 @@ func TestShardedSafetensors(t *testing.T) {
 	}
 	of, err := w.Metadata("of")
 	require.NoError(t, err)
-	require.Equal(t, "one.safetensors", of)
+	require.Equal(t, "one.safetensors", of.String())
 }
 
 func TestWrongIndexes(t *testing.T) {

@@ -33,6 +33,7 @@ type Weights struct {
 	keys     []string // of metadata, in the file's order
 	tensors  []*Tensor
 	index    map[string]int
+	texts    map[string][][]byte        // of metadata that is strings, once one was asked for
 	copies   map[*DeviceCopies]struct{} // those that have copies of these tensors
 	lent     []func()                   // give data of the host's back
 }
@@ -192,19 +193,3 @@ func (w *Weights) At(i int) (*Tensor, error) {
 // Stored says of each tensor of the file what became of it, in the order of the
 // file.
 func (w *Weights) Stored() []Stored { return w.stored }
-
-// MetadataKeys are the keys of the file's metadata, in its order.
-func (w *Weights) MetadataKeys() []string { return w.keys }
-
-// Metadata gives a metadata value of the file as text: a string as it is, a
-// number in decimal, a boolean as "true" or "false", an array as JSON. NOT_FOUND.
-func (w *Weights) Metadata(key string) (string, error) {
-	if w.refs.Load() == 0 {
-		return "", errReleased()
-	}
-	v, ok := w.metadata[key]
-	if !ok {
-		return "", status.Errorf(status.NotFound, "no metadata %q among %d keys", key, len(w.metadata))
-	}
-	return v.String(), nil
-}

@@ -24,6 +24,10 @@ func TestWeightsUpload(t *testing.T) {
 	onEachBackend(t, func(t *testing.T, backend string) { run(t, "", backend, program, t.TempDir()) })
 }
 
+func TestWeightsMetadata(t *testing.T) {
+	run(t, "", "reference", compile(t, "weights_metadata", &product), t.TempDir())
+}
+
 // malformed gives the safetensors project's own files, each behind the status that
 // it must have.
 func malformed(t *testing.T) (args []string) {

@@ -50,6 +50,11 @@ PLACEMENT_MAPPED = 2
 NIBBLES_LOW_FIRST = 0
 NIBBLES_HIGH_FIRST = 1
 NIBBLES_HALVES = 2
+METADATA_INT = 1
+METADATA_FLOAT = 2
+METADATA_BOOL = 3
+METADATA_STRING = 4
+METADATA_ARRAY = 5
 ONLY_IF_WORTHWHILE = 1
 ON_CPU_IF_DECLINED = 2
 ACTIVATION_NONE = 0
@@ -258,6 +263,15 @@ class SplitReport(Structure):
     ]
 
 
+class MetadataInfo(Structure):
+    _fields_: ClassVar[list[Any]] = [
+        ("type", c_int32),
+        ("is_array", c_int32),
+        ("count", c_uint64),
+        ("stored", c_char * 16),
+    ]
+
+
 class PlanOptions(Structure):
     _fields_: ClassVar[list[Any]] = [
         ("struct_size", c_size_t),
@@ -409,6 +423,13 @@ class Api:
         self.weights_info = function("qtsa_weights_info", c_int32, c_void_p, c_size_t, POINTER(TensorInfo))
         self.weights_name_copy = function("qtsa_weights_name_copy", c_int32, c_void_p, c_size_t, c_char_p, c_size_t, POINTER(c_size_t))
         self.weights_metadata_copy = function("qtsa_weights_metadata_copy", c_int32, c_void_p, c_char_p, c_char_p, c_size_t, POINTER(c_size_t))
+        self.weights_metadata_count = function("qtsa_weights_metadata_count", c_int32, c_void_p, POINTER(c_size_t))
+        self.weights_metadata_key_copy = function("qtsa_weights_metadata_key_copy", c_int32, c_void_p, c_size_t, c_char_p, c_size_t, POINTER(c_size_t))
+        self.weights_metadata_info = function("qtsa_weights_metadata_info", c_int32, c_void_p, c_char_p, POINTER(MetadataInfo))
+        self.weights_metadata_ints = function("qtsa_weights_metadata_ints", c_int32, c_void_p, c_char_p, POINTER(c_int64), c_size_t, POINTER(c_size_t))
+        self.weights_metadata_floats = function("qtsa_weights_metadata_floats", c_int32, c_void_p, c_char_p, POINTER(c_double), c_size_t, POINTER(c_size_t))
+        self.weights_metadata_bools = function("qtsa_weights_metadata_bools", c_int32, c_void_p, c_char_p, POINTER(c_int32), c_size_t, POINTER(c_size_t))
+        self.weights_metadata_string_copy = function("qtsa_weights_metadata_string_copy", c_int32, c_void_p, c_char_p, c_size_t, c_char_p, c_size_t, POINTER(c_size_t))
         self.weights_save = function("qtsa_weights_save", c_int32, c_void_p, c_char_p, POINTER(Attr), c_size_t, ProgressCallback, c_void_p)
         self.graph_create = function("qtsa_graph_create", c_int32, c_char_p, POINTER(c_void_p))
         self.graph_free = function("qtsa_graph_free", c_int32, c_void_p)

@@ -83,6 +83,10 @@ static void every_function(void) {
     qtsa_weights_memory memory;
     qtsa_upload_options upload_options;
     uint64_t device_bytes;
+    qtsa_metadata_info metadata_info;
+    int64_t metadata_int;
+    double metadata_float;
+    int32_t metadata_bool;
     qtsa_split_report report = {QTSA_DTYPE_F32, 1, 1, 1, 1};
     qtsa_plan_options plan_options;
     qtsa_run_options run_options;
@@ -126,6 +130,13 @@ static void every_function(void) {
     FORKED(qtsa_weights_info(m.weights, 0, &info));
     CHECK(info.dtype == 0 && info.rank == 0 && info.shape[0] == 0 && info.bytes == 0);
     FORKED(qtsa_weights_name_copy(m.weights, 0, text, sizeof text, &n));
+    FORKED(qtsa_weights_metadata_count(m.weights, &n));
+    FORKED(qtsa_weights_metadata_key_copy(m.weights, 0, text, sizeof text, &n));
+    FORKED(qtsa_weights_metadata_info(m.weights, "k", &metadata_info));
+    FORKED(qtsa_weights_metadata_ints(m.weights, "k", &metadata_int, 1, &n));
+    FORKED(qtsa_weights_metadata_floats(m.weights, "k", &metadata_float, 1, &n));
+    FORKED(qtsa_weights_metadata_bools(m.weights, "k", &metadata_bool, 1, &n));
+    FORKED(qtsa_weights_metadata_string_copy(m.weights, "k", 0, text, sizeof text, &n));
     FORKED(qtsa_weights_metadata_copy(m.weights, "k", text, sizeof text, &n));
     FORKED(qtsa_graph_create("g", &graph));
     CHECK(graph == NULL);

@@ -1,0 +1,46 @@
+package weights
+
+import (
+	"qtsaccel/core/gguf"
+	"qtsaccel/core/status"
+)
+
+// MetadataKeys are the keys of the file's metadata, in its order.
+func (w *Weights) MetadataKeys() []string { return w.keys }
+
+// Metadata gives a metadata value of the file, safetensors' as strings. NOT_FOUND.
+func (w *Weights) Metadata(key string) (gguf.Value, error) {
+	if w.refs.Load() == 0 {
+		return gguf.Value{}, errReleased()
+	}
+	v, ok := w.metadata[key]
+	if !ok {
+		return gguf.Value{}, status.Errorf(status.NotFound, "no metadata %q among %d keys", key, len(w.metadata))
+	}
+	return gguf.ValueOf(v), nil
+}
+
+// MetadataText gives a string of the metadata, one of an array by its index. Where an
+// array begins each of its strings is found once and remembered: vocabularies are long.
+func (w *Weights) MetadataText(key string, index uint64) ([]byte, error) {
+	v, err := w.Metadata(key)
+	if err != nil {
+		return nil, err
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	texts, ok := w.texts[key]
+	if !ok {
+		if texts, err = v.Texts(); err != nil {
+			return nil, status.Wrapf(err, "metadata %q", key)
+		}
+		if w.texts == nil {
+			w.texts = map[string][][]byte{}
+		}
+		w.texts[key] = texts
+	}
+	if index >= uint64(len(texts)) {
+		return nil, status.Errorf(status.InvalidArgument, "metadata %q: no string %d: there are %d, counted from 0", key, index, len(texts))
+	}
+	return texts[index], nil
+}
