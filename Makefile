@@ -287,7 +287,8 @@ bench-python: lib $(VENV_STAMP) ## Measure what Python costs over the C API; wri
 	  $(VENV)/bin/python bench/python/bench.py $(abspath $(DIST))/bench/loop.so $(DIST)/bench/python.json
 
 .PHONY: bench-weights
-bench-weights: lib ## Measure how fast weights are mapped, copied and converted; writes dist/bench/weights.json
+bench-weights: lib ## Measure how fast weights are mapped, copied, converted and multiplied with; writes dist/bench/weights.json
+	@$(MAKE) -C bench quantised
 	@go run ./bench/weights
 
 # ---------------------------------------------------------- The documentation

@@ -15,12 +15,15 @@ import (
 	"time"
 )
 
-// result is what is written. The first four are what the project is held to.
+// result is what is written. The first six are what the project is held to.
 type result struct {
 	MapMS          *float64 `json:"map_ms"`                // from a warm 1 GiB f16 GGUF file to a CPU plan, mapped
 	CopyOverMemcpy *float64 `json:"copy_rate_over_memcpy"` // into new memory in huge pages, on as many threads
 	QuantizeQ8GBs  *float64 `json:"quantize_q8_0_gbs"`     // f32 read a second, from a warm file, on all threads
 	QuantizeQ4KGBs *float64 `json:"quantize_q4_K_gbs"`
+	// Products of 512 rows: our time over raw ggml's with its repacked buffers.
+	Q4Ratio *float64 `json:"q4_0_ratio"`
+	Q4KRatio *float64 `json:"q4_K_ratio"`
 
 	CopiedPlanMS     *float64 `json:"copied_plan_ms"`         // as map_ms, copied
 	FirstRunMappedMS *float64 `json:"first_run_mapped_ms"`    // the run after it, which takes the page faults
@@ -32,6 +35,8 @@ type result struct {
 	// Time of products of one row with weights at 32 beyond a multiple of 64,
 	// over that at one.
 	Align32Over64 map[string]float64 `json:"aligned_32_over_64"`
+
+	Products map[string]product `json:"products"` // by type, size of the weight, and rows
 
 	gpuResult
 
@@ -68,7 +73,7 @@ func run(out, plugins, api string, gpuOnly bool) error {
 	}
 	defer b.close()
 	r := result{Threads: runtime.GOMAXPROCS(0), Rounds: rounds, Machine: machine(), At: time.Now().UTC().Format(time.RFC3339)}
-	measures := []func(*result) error{b.files, b.plans, b.copies, b.quantise, b.alignment}
+	measures := []func(*result) error{b.files, b.plans, b.copies, b.quantise, b.products, b.alignment}
 	gpu := func(r *result) error { return b.gpu(api, out, &r.gpuResult) }
 	if gpuOnly {
 		measures = nil
