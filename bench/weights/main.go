@@ -22,16 +22,20 @@ type result struct {
 	QuantizeQ8GBs  *float64 `json:"quantize_q8_0_gbs"`     // f32 read a second, from a warm file, on all threads
 	QuantizeQ4KGBs *float64 `json:"quantize_q4_K_gbs"`
 	// Products of 512 rows: our time over raw ggml's with its repacked buffers.
-	Q4Ratio *float64 `json:"q4_0_ratio"`
+	Q4Ratio  *float64 `json:"q4_0_ratio"`
 	Q4KRatio *float64 `json:"q4_K_ratio"`
 
-	CopiedPlanMS     *float64 `json:"copied_plan_ms"`         // as map_ms, copied
-	FirstRunMappedMS *float64 `json:"first_run_mapped_ms"`    // the run after it, which takes the page faults
-	FirstRunCopiedMS *float64 `json:"first_run_copied_ms"`    // likewise
-	CopyGBs          *float64 `json:"copy_gbs"`               // reading into new memory
-	MemcpyNewGBs     *float64 `json:"memcpy_new_gbs"`         // what copy_rate_over_memcpy compares with
-	MemcpyTouchedGBs *float64 `json:"memcpy_touched_gbs"`     // into memory touched before, on one thread
-	CopyOverTouched  *float64 `json:"copy_rate_over_touched"` // reading over that
+	CopiedPlanMS            *float64 `json:"copied_plan_ms"`             // as map_ms, copied
+	FirstRunMappedMS        *float64 `json:"first_run_mapped_ms"`        // the run after it, which takes the page faults
+	FirstRunCopiedMS        *float64 `json:"first_run_copied_ms"`        // likewise
+	CopyGBs                 *float64 `json:"copy_gbs"`                   // from the file to the plan, copied
+	MemcpyNewGBs            *float64 `json:"memcpy_new_gbs"`             // what copy_rate_over_memcpy compares with
+	MemcpyTouchedGBs        *float64 `json:"memcpy_touched_gbs"`         // into memory touched before, on one thread
+	CopyOverTouched         *float64 `json:"copy_rate_over_touched"`     // reading over that
+	MemcpyTouchedThreadsGBs *float64 `json:"memcpy_touched_threads_gbs"` // on as many threads as reading
+	// ggml's own routine on as many threads, from memory to memory.
+	RawQuantizeQ8GBs  *float64 `json:"raw_quantize_q8_0_gbs"`
+	RawQuantizeQ4KGBs *float64 `json:"raw_quantize_q4_K_gbs"`
 	// Time of products of one row with weights at 32 beyond a multiple of 64,
 	// over that at one.
 	Align32Over64 map[string]float64 `json:"aligned_32_over_64"`
@@ -73,7 +77,7 @@ func run(out, plugins, api string, gpuOnly bool) error {
 	}
 	defer b.close()
 	r := result{Threads: runtime.GOMAXPROCS(0), Rounds: rounds, Machine: machine(), At: time.Now().UTC().Format(time.RFC3339)}
-	measures := []func(*result) error{b.files, b.plans, b.copies, b.quantise, b.products, b.alignment}
+	measures := []func(*result) error{b.files, b.plans, b.quantise, b.products, b.alignment}
 	gpu := func(r *result) error { return b.gpu(api, out, &r.gpuResult) }
 	if gpuOnly {
 		measures = nil

@@ -1,14 +1,16 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"regexp"
 	"runtime"
+	"slices"
 	"strconv"
 	"sync"
-	"time"
+	"sync/atomic"
 	"unsafe"
 
 	"qtsaccel/backends/providers"
@@ -169,97 +171,93 @@ func (p *plan) close() {
 	_ = p.memory.Free()
 }
 
-// plans measures from a file to a plan, and the first run after.
+// plans measures from a file to a plan, and the first run after, beside copies of as
+// many bytes in memory, turn by turn. Of the rates the best counts: others on the machine
+// only slow a copy down, often by more than what is to be measured.
 func (b *bench) plans(r *result) error {
-	names := matrixNames()
-	for _, c := range []struct {
-		placement       weights.Placement
-		ready, firstRun **float64
-	}{{weights.Mapped, &r.MapMS, &r.FirstRunMappedMS}, {weights.Copied, &r.CopiedPlanMS, &r.FirstRunCopiedMS}} {
-		var ready, first []float64
-		for range rounds {
-			start := time.Now()
-			w, err := weights.OpenWith(b.f16, weights.Options{Placement: c.placement})
-			if err != nil {
-				return err
-			}
-			p, err := b.newPlan(w, 1, names...)
-			if err != nil {
-				return err
-			}
-			ready = append(ready, float64(time.Since(start))/1e6)
-			ms, err := milliseconds(p.run)
-			if err != nil {
-				return err
-			}
-			first = append(first, ms)
-			p.close()
-			w.Release()
-		}
-		*c.ready, *c.firstRun = median(ready), median(first)
-	}
-	return nil
-}
-
-// copies measures reading into new memory beside memcpy, turn by turn, 128 MiB at a
-// time. Of each the best counts: others on the machine only slow a copy down, often by
-// more than what is to be measured.
-func (b *bench) copies(r *result) error {
-	const part = 128 << 20
-	dir, err := os.MkdirTemp("", "qtsaccel-bench")
-	if err != nil {
-		return err
-	}
-	defer os.RemoveAll(dir)
-	path := filepath.Join(dir, "part.gguf")
-	if err := makeFile(path, tensor.F16, part); err != nil {
-		return err
-	}
 	var memory mem.Arena
 	defer func() { _ = memory.Free() }()
-	src, err := memory.Alloc(part)
+	src, err := memory.Alloc(size)
 	if err != nil {
 		return err
 	}
-	touched, err := memory.Alloc(part)
+	touched, err := memory.Alloc(size)
 	if err != nil {
 		return err
 	}
 	for i := range src {
 		src[i], touched[i] = byte(i), 1
 	}
-	measures := []func() error{
-		func() error {
-			w, err := weights.OpenWith(path, weights.Options{Placement: weights.Copied})
-			if err == nil {
-				w.Release()
-			}
-			return err
-		},
-		func() error {
-			dst, err := mem.Alloc(part)
-			if err != nil {
-				return err
-			}
-			copyOnThreads(dst, src)
-			return mem.Free(dst)
-		},
-		func() error { copy(touched, src); return nil },
+	opened := map[weights.Placement]*times{weights.Mapped: {}, weights.Copied: {}}
+	open := func(p weights.Placement) func() error {
+		return func() error { return b.toPlan(p, opened[p]) }
 	}
-	best := make([]float64, len(measures))
-	for range 20 * rounds {
-		for i, f := range measures {
-			ms, err := milliseconds(f)
-			if err != nil {
+	var intoNew, intoTouched, onThreads []float64
+	turns := []func() error{
+		open(weights.Mapped), open(weights.Copied),
+		func() error {
+			return timed(&intoNew, func() error {
+				dst, err := mem.Alloc(size)
+				if err != nil {
+					return err
+				}
+				copyOnThreads(dst, src)
+				return mem.Free(dst)
+			})
+		},
+		func() error { return timed(&intoTouched, func() error { copy(touched, src); return nil }) },
+		func() error { return timed(&onThreads, func() error { copyOnThreads(touched, src); return nil }) },
+	}
+	for i := range 2 * rounds {
+		for j := range turns {
+			if err := turns[(i+j)%len(turns)](); err != nil {
 				return err
 			}
-			best[i] = max(best[i], part/ms/1e6)
 		}
 	}
-	overNew, overTouched := best[0]/best[1], best[0]/best[2]
-	r.CopyGBs, r.MemcpyNewGBs, r.MemcpyTouchedGBs = &best[0], &best[1], &best[2]
+	mapped, copied := opened[weights.Mapped], opened[weights.Copied]
+	r.MapMS, r.FirstRunMappedMS = median(mapped.ready), median(mapped.firstRun)
+	r.CopiedPlanMS, r.FirstRunCopiedMS = median(copied.ready), median(copied.firstRun)
+	r.CopyGBs, r.MemcpyNewGBs = rate(copied.ready), rate(intoNew)
+	r.MemcpyTouchedGBs, r.MemcpyTouchedThreadsGBs = rate(intoTouched), rate(onThreads)
+	overNew, overTouched := *r.CopyGBs / *r.MemcpyNewGBs, *r.CopyGBs / *r.MemcpyTouchedGBs
 	r.CopyOverMemcpy, r.CopyOverTouched = &overNew, &overTouched
 	return nil
+}
+
+// times are milliseconds from a file to a plan, and of the run after it.
+type times struct{ ready, firstRun []float64 }
+
+func (b *bench) toPlan(p weights.Placement, t *times) error {
+	var w *weights.Weights
+	var plan *plan
+	err := timed(&t.ready, func() (err error) {
+		if w, err = weights.OpenWith(b.f16, weights.Options{Placement: p}); err == nil {
+			plan, err = b.newPlan(w, 1, matrixNames()...)
+		}
+		return err
+	})
+	if err == nil {
+		err = timed(&t.firstRun, plan.run)
+		plan.close()
+	}
+	if w != nil {
+		w.Release()
+	}
+	return err
+}
+
+// rate is how many GB a second go through the fastest copy of the size.
+func rate(ms []float64) *float64 {
+	r := size / slices.Min(ms) / 1e6
+	return &r
+}
+
+// timed appends the milliseconds that f takes.
+func timed(to *[]float64, f func() error) error {
+	ms, err := milliseconds(f)
+	*to = append(*to, ms)
+	return err
 }
 
 // copyOnThreads copies on as many threads as reading takes.
@@ -273,17 +271,31 @@ func copyOnThreads(dst, src []byte) {
 	group.Wait()
 }
 
-// quantise measures converting on the way in.
+// quantise measures converting on the way in, beside ggml's own routine in memory on as
+// many threads, turn by turn.
 func (b *bench) quantise(r *result) error {
 	encode, err := b.build.Encoder()
 	if err != nil {
 		return err
 	}
-	for d, to := range map[tensor.DType]**float64{tensor.Q8_0: &r.QuantizeQ8GBs, tensor.Q4_K: &r.QuantizeQ4KGBs} {
-		var rates []float64
+	var memory mem.Arena
+	defer func() { _ = memory.Free() }()
+	raw, err := memory.Alloc(size / 4)
+	if err != nil {
+		return err
+	}
+	values := unsafe.Slice((*float32)(unsafe.Pointer(unsafe.SliceData(raw))), len(raw)/4)
+	for i := range values {
+		values[i] = float32(int32(uint32(i)*2654435761)) / (1 << 31)
+	}
+	for _, c := range []struct {
+		dtype     tensor.DType
+		to, ofRaw **float64
+	}{{tensor.Q8_0, &r.QuantizeQ8GBs, &r.RawQuantizeQ8GBs}, {tensor.Q4_K, &r.QuantizeQ4KGBs, &r.RawQuantizeQ4KGBs}} {
+		var ours, ggmls []float64
 		for range rounds / 3 {
-			ms, err := milliseconds(func() error {
-				w, err := weights.OpenWith(b.f32, weights.Options{Rules: []weights.Rule{{Pattern: "*", DType: d}}, Encode: encode})
+			err := timed(&ours, func() error {
+				w, err := weights.OpenWith(b.f32, weights.Options{Rules: []weights.Rule{{Pattern: "*", DType: c.dtype}}, Encode: encode})
 				if err == nil {
 					defer w.Release()
 				}
@@ -292,11 +304,37 @@ func (b *bench) quantise(r *result) error {
 			if err != nil {
 				return err
 			}
-			rates = append(rates, size/ms/1e6)
+			if err := timed(&ggmls, func() error { return quantiseOnThreads(encode, c.dtype, values) }); err != nil {
+				return err
+			}
 		}
-		*to = median(rates)
+		us, raw := size / *median(ours) / 1e6, size/4 / *median(ggmls) / 1e6
+		*c.to, *c.ofRaw = &us, &raw
 	}
 	return nil
+}
+
+// quantiseOnThreads quantises pieces on all threads into memory of theirs.
+func quantiseOnThreads(encode weights.Encoder, d tensor.DType, values []float32) error {
+	const piece = 1 << 18
+	block, bytes := d.Block()
+	errs := make([]error, runtime.GOMAXPROCS(0))
+	var next atomic.Int64
+	var group sync.WaitGroup
+	for i := range errs {
+		group.Go(func() {
+			dst := make([]byte, piece/block*bytes)
+			for errs[i] == nil {
+				at := int(next.Add(piece)) - piece
+				if at >= len(values) {
+					return
+				}
+				errs[i] = encode(d, dst, values[at:at+piece], nil)
+			}
+		})
+	}
+	group.Wait()
+	return errors.Join(errs...)
 }
 
 // alignment measures products of one row with the same matrix at a multiple of 64

@@ -1,10 +1,12 @@
 package weights
 
 import (
+	"encoding/binary"
 	"runtime"
 	"slices"
 	"sync"
 	"sync/atomic"
+	"unsafe"
 
 	"qtsaccel/core/mem"
 	"qtsaccel/core/quant"
@@ -257,16 +259,10 @@ func (c *converter) fill(p *piece, encode Encoder) error {
 	if from == to {
 		return readPiece(p, p.dst)
 	}
-	n := elementsOf(from, p.bytes)
-	c.raw, c.values = slices.Grow(c.raw[:0], int(p.bytes)), slices.Grow(c.values[:0], int(n))
-	raw, values := c.raw[:p.bytes], c.values[:n]
-	if err := readPiece(p, raw); err != nil {
+	values, err := c.read(p)
+	if err != nil {
 		return err
 	}
-	if err := quant.Decode(from, values, raw); err != nil {
-		return err
-	}
-	var err error
 	if p.tensor.importance == nil && quant.CanEncode(to) {
 		err = quant.Encode(to, p.dst, values)
 	} else if err = quant.CheckFinite(to, values); err == nil {
@@ -274,6 +270,27 @@ func (c *converter) fill(p *piece, encode Encoder) error {
 	}
 	return status.Wrapf(err, "from element %d on", elementsOf(from, p.from))
 }
+
+// read gives the values of a piece. Those that the file has as the host would have
+// them are read where they are wanted.
+func (c *converter) read(p *piece) ([]float32, error) {
+	from := p.tensor.Type.DType
+	n := int(elementsOf(from, p.bytes))
+	c.values = slices.Grow(c.values[:0], n)
+	values := c.values[:n]
+	if from == tensor.F32 && littleEndian {
+		return values, readPiece(p, unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(values))), p.bytes))
+	}
+	c.raw = slices.Grow(c.raw[:0], int(p.bytes))
+	raw := c.raw[:p.bytes]
+	if err := readPiece(p, raw); err != nil {
+		return nil, err
+	}
+	return values, quant.Decode(from, values, raw)
+}
+
+// littleEndian says that the host keeps numbers as files do.
+var littleEndian = binary.NativeEndian.Uint16([]byte{1, 0}) == 1
 
 func readPiece(p *piece, dst []byte) error {
 	return tensorfile.ReadAt(p.tensor.file.r, dst, p.tensor.Offset+p.from)
