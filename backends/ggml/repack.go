@@ -38,9 +38,13 @@ func (c *call) repackedProduct(i int, x node) node {
 	if !ok {
 		return none
 	}
-	made, err := c.backend.copies.Get(w, layout, w.Type.Bytes(), func(data []byte) (weights.Copy, error) {
-		return c.backend.newRepacked(w.Type, layout, data)
-	})
+	bytes, divisible, err := c.backend.repackedBytes(w.Type, layout)
+	var made weights.Copy
+	if err == nil {
+		made, err = c.backend.copies.Get(w, layout, bytes, func(data []byte) (weights.Copy, error) {
+			return c.backend.newRepacked(w.Type, layout, bytes, divisible, data)
+		})
+	}
 	if status.Of(err) == status.OutOfMemory {
 		return none // it does without
 	}
@@ -90,26 +94,32 @@ func (b *Backend) productLayout(w *weights.Tensor, rows int64) (repacking, bool)
 // among 4 to 32 neighbours.
 const rowsApart = 64
 
-// newRepacked rearranges a weight, on as many threads as a run has.
-func (b *Backend) newRepacked(t tensor.Type, layout repacking, data []byte) (weights.Copy, error) {
-	dtype, ne := dtypes[t.DType], extents(t.Shape)
+// repackedBytes is what a weight takes in a layout, and whether parts of it can be
+// rearranged by themselves.
+func (b *Backend) repackedBytes(t tensor.Type, layout repacking) (int64, bool, error) {
+	ne := extents(t.Shape)
 	var bytes C.size_t
 	var divisible C.bool
-	made := repackedWeight{weight: weight{device: b.device}}
 	err := b.do("a weight's size", func() C.int32_t {
-		return C.shim_repack_bytes(b.device, layout.number, dtype, &ne[0], &bytes, &divisible)
+		return C.shim_repack_bytes(b.device, layout.number, dtypes[t.DType], &ne[0], &bytes, &divisible)
 	})
-	if err == nil {
-		err = mem.Check(int64(bytes))
+	return int64(bytes), bool(divisible), err
+}
+
+// newRepacked rearranges a weight, on as many threads as a run has.
+func (b *Backend) newRepacked(t tensor.Type, layout repacking, bytes int64, divisible bool, data []byte) (weights.Copy, error) {
+	dtype, ne := dtypes[t.DType], extents(t.Shape)
+	made := repackedWeight{weight{device: b.device}, bytes}
+	if err := mem.Check(bytes); err != nil {
+		return nil, err
 	}
-	if err == nil {
-		err = b.do("a weight", func() C.int32_t { return C.shim_repack_new(b.device, layout.number, bytes, &made.buffer) })
-	}
+	err := b.do("a weight", func() C.int32_t {
+		return C.shim_repack_new(b.device, layout.number, C.size_t(bytes), &made.buffer)
+	})
 	if err != nil {
 		return nil, err
 	}
-	made.bytes = int64(bytes)
-	mem.PreferHugePages(C.shim_repack_memory(made.buffer), made.bytes)
+	mem.PreferHugePages(C.shim_repack_memory(made.buffer), bytes)
 
 	rows, row := t.Shape[0], t.Bytes()/t.Shape[0]
 	step := rows

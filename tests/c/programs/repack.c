@@ -7,7 +7,7 @@
 
 #include "check.h"
 
-enum { N_OUT = 72, N_IN = 96, ROWS = 33, BLOCKS = N_IN / 32, BLOCK_BYTES = 18 };
+enum { N_OUT = 72, N_IN = 96, ROWS = 13, BLOCKS = N_IN / 32, BLOCK_BYTES = 18 };
 
 static unsigned char weight[N_OUT][BLOCKS][BLOCK_BYTES];
 static float x[ROWS][N_IN], y[ROWS][N_OUT];
@@ -75,6 +75,7 @@ int main(void) {
     const int64_t shape[] = {N_OUT, N_IN};
     const char *named;
     char text[4096], again[4096];
+    uint64_t bytes, bytes_again;
     qtsa_backend backend;
     qtsa_backend_options o;
     qtsa_weights weights;
@@ -92,14 +93,29 @@ int main(void) {
     OK(qtsa_backend_create(&o, &backend));
     run(backend, weights, text, sizeof text);
     CHECK(strstr(text, "rearranged") == NULL);
+    OK(qtsa_weights_device_bytes(weights, backend, &bytes));
+    CHECK(bytes == 0);
     OK(qtsa_backend_free(backend));
 
     OK(qtsa_backend_create(NULL, &backend));
     run(backend, weights, text, sizeof text);
+    OK(qtsa_weights_device_bytes(weights, backend, &bytes));
     run(backend, weights, again, sizeof again);
-    CHECK(strcmp(text, again) == 0);
+    OK(qtsa_weights_device_bytes(weights, backend, &bytes_again));
+    CHECK(strcmp(text, again) == 0 && bytes == bytes_again);
     named = strstr(text, "weight \"w\", q4_0, rearranged as ");
+    CHECK((named != NULL) == (bytes >= sizeof weight) && (named != NULL || bytes == 0));
     printf("%s\n", named == NULL ? "none" : named);
+    OK(qtsa_backend_free(backend));
+
+    /* Where there is no room for a copy, products do without. */
+    OK(qtsa_backend_options_init(&o, sizeof o));
+    o.weights_budget_bytes = sizeof weight - 1;
+    OK(qtsa_backend_create(&o, &backend));
+    run(backend, weights, text, sizeof text);
+    CHECK(strstr(text, "rearranged") == NULL);
+    OK(qtsa_weights_device_bytes(weights, backend, &bytes));
+    CHECK(bytes == 0);
     OK(qtsa_backend_free(backend));
     OK(qtsa_weights_free(weights));
     return 0;
