@@ -521,8 +521,67 @@ class weights : public detail::handle<qtsa_weights, qtsa_weights_free> {
         return detail::made<qtsa_tensor_info>(status, i);
     }
     result<std::string> name(std::size_t index) const { return detail::text(qtsa_weights_name_copy, get(), index); }
+    /* Puts tensors onto a backend's device ahead of plans: those whose names match one of
+     * the patterns, or all. */
+    result<void> upload(const backend &to, const std::vector<std::string> &patterns = {}, progress told = {}) const {
+        std::vector<const char *> names;
+        for (const std::string &p : patterns) names.push_back(p.c_str());
+        qtsa_upload_options o{};
+        o.struct_size = sizeof o;
+        o.patterns = names.data();
+        o.n_patterns = names.size();
+        o.progress = told.callback();
+        o.user = &told;
+        return detail::done(told.ended(qtsa_weights_upload(get(), to.get(), &o)));
+    }
+    result<std::uint64_t> device_bytes(const backend &on) const {
+        std::uint64_t n = 0;
+        const qtsa_status status = qtsa_weights_device_bytes(get(), on.get(), &n);
+        return detail::made<std::uint64_t>(status, n);
+    }
+
+    /* A metadata value as text, and by its type; an array of strings one by one. */
     result<std::string> metadata(const std::string &key) const {
         return detail::text(qtsa_weights_metadata_copy, get(), key.c_str());
+    }
+    result<qtsa_metadata_info> metadata_info(const std::string &key) const {
+        qtsa_metadata_info i{};
+        const qtsa_status status = qtsa_weights_metadata_info(get(), key.c_str(), &i);
+        return detail::made<qtsa_metadata_info>(status, i);
+    }
+    result<std::vector<std::int64_t>> metadata_ints(const std::string &key) const {
+        return metadata_list<std::int64_t>(qtsa_weights_metadata_ints, key);
+    }
+    result<std::vector<double>> metadata_floats(const std::string &key) const {
+        return metadata_list<double>(qtsa_weights_metadata_floats, key);
+    }
+    result<std::vector<std::int32_t>> metadata_bools(const std::string &key) const {
+        return metadata_list<std::int32_t>(qtsa_weights_metadata_bools, key);
+    }
+    result<std::string> metadata_string(const std::string &key, std::size_t index = 0) const {
+        return detail::text(qtsa_weights_metadata_string_copy, get(), key.c_str(), index);
+    }
+    result<std::size_t> metadata_size() const {
+        std::size_t n = 0;
+        const qtsa_status status = qtsa_weights_metadata_count(get(), &n);
+        return detail::made<std::size_t>(status, n);
+    }
+    result<std::string> metadata_key(std::size_t index) const {
+        return detail::text(qtsa_weights_metadata_key_copy, get(), index);
+    }
+
+  private:
+    template <class T>
+    result<std::vector<T>> metadata_list(qtsa_status (*read)(qtsa_weights, const char *, T *, std::size_t,
+                                                             std::size_t *),
+                                         const std::string &key) const {
+        std::size_t n = 0;
+        qtsa_status status = read(get(), key.c_str(), nullptr, 0, &n);
+        std::vector<T> values(n);
+        if (status == QTSA_OK && n > 0) {
+            status = read(get(), key.c_str(), values.data(), n, &n);
+        }
+        return detail::made<std::vector<T>>(status, std::move(values));
     }
 };
 

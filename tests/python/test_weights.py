@@ -150,7 +150,7 @@ def test_save_and_open(tmp_path):
         )
         assert sorted(again) == ["l0", "l1"]
         assert again.info("l0").dtype is qa.DType.F32 and again.info("l1").dtype is qa.DType.F16
-        assert [again.metadata(k) for k in ("general.name", "answer", "half")] == ["test", "42", "0.5"]
+        assert [again.metadata[k] for k in ("general.name", "answer", "half")] == ["test", 42, 0.5]
     assert "l1" in str(again.report) or "layer.1.w" in str(again.report)
     with pytest.raises(qa.Error) as e:
         qa.Weights.open(path, progress=lambda done, total: True)
@@ -187,5 +187,44 @@ def test_importance(tmp_path):
 def test_real_file(data):
     w = qa.Weights.open(data / "stories260k" / "stories260K_f32.gguf")
     assert w.info("token_embd.weight").shape == (512, 64)
-    assert w.metadata("general.architecture") == "llama"
+    assert w.metadata["general.architecture"] == "llama"
     assert "stories260K_f32.gguf: 4" in repr(w)
+
+
+def test_metadata(tmp_path, data):
+    """Values have the types that the file gives them."""
+    path = tmp_path / "w.gguf"
+    wanted = {"text": "größer", "count": -7, "big": 2**40, "half": 0.5, "list": [1, -2], "reals": [0.25, 2.0]}
+    qa.Weights().save(path, wanted)
+    metadata = qa.Weights.open(path).metadata
+    assert dict(metadata) == wanted and list(metadata) == list(wanted) and len(metadata) == 6
+    assert type(metadata["count"]) is int and type(metadata["half"]) is float
+    assert "nothing" not in metadata and metadata.get("nothing") is None
+    with pytest.raises(KeyError, match="nothing"):
+        metadata["nothing"]
+    assert metadata.text("list") == "[1,-2]"
+    assert len(qa.Weights().metadata) == 0
+    story = qa.Weights.open(data / "stories260k" / "stories260K_f32.gguf").metadata
+    assert story["llama.block_count"] == 5 and story["tokenizer.ggml.bos_token_id"] == 1
+    tokens, scores = story["tokenizer.ggml.tokens"], story["tokenizer.ggml.scores"]
+    assert len(tokens) == len(scores) == 512 and tokens[1] and isinstance(scores[0], float)
+
+
+def test_upload(tmp_path):
+    """Weights are on the device before any plan, once, and within the budget."""
+    path = tmp_path / "w.gguf"
+    w = qa.Weights({"w": VALUES, "v": 2 * VALUES})
+    w.save(path)
+    w, told = qa.Weights.open(path, placement="mapped"), []
+    with qa.Backend("reference", weights_budget=3 * VALUES.nbytes) as b, b.session() as s:
+        with pytest.raises(qa.OutOfMemory, match="bytes wanted"):
+            w.upload(b)
+        assert w.device_bytes(b) == 2 * VALUES.nbytes  # in double precision
+        w.upload(b, ["w"], progress=lambda done, total: told.append((done, total)))
+        assert told[-1] == (VALUES.nbytes, VALUES.nbytes)
+        assert np.allclose(product(s, w), VALUES)
+        with pytest.raises(qa.NotFound, match="blk"):
+            w.upload(b, ["blk.*"])
+        with pytest.raises(qa.Error) as e:
+            w.upload(b, progress=lambda done, total: True)
+        assert e.value.status is qa.Status.CANCELLED

@@ -25,6 +25,7 @@ def backend_options(
     probe: str | None = None,
     debug: bool = False,
     repack: bool = True,
+    weights_budget: int = 0,
 ) -> _bindings.BackendOptions:
     """The options as the C API takes them."""
     options = _bindings.BackendOptions()
@@ -32,6 +33,7 @@ def backend_options(
     options.threads = threads
     options.debug = int(debug)
     options.repack = _bindings.REPACK_AUTO if repack else _bindings.REPACK_NEVER
+    options.weights_budget_bytes = weights_budget
     options.plugin_dir = None if plugin_dir is None else os.fsencode(plugin_dir)
     for name, text in (("backend", backend), ("fallback", fallback), ("device", device), ("probe", probe)):
         setattr(options, name, None if text is None else text.encode())
@@ -48,7 +50,8 @@ class Backend(OperatorCalls):
     probe says how GPUs are proven: "require", "auto" or "off". debug tells through the log,
     or on stderr where no callback is set, what is chosen, where it runs, and how long.
     With repack, a CPU keeps a second copy of quantised weights that products read,
-    rearranged for the processor, where that makes them quicker.
+    rearranged for the processor, where that makes them quicker. weights_budget is how many
+    bytes of the device weights may take (0: what it has); beyond it is OutOfMemory.
 
     It runs graphs in sessions, and single operators by matmul(), conv2d(), attention() and
     run().
@@ -67,8 +70,9 @@ class Backend(OperatorCalls):
         probe: str | None = None,
         debug: bool = False,
         repack: bool = True,
+        weights_budget: int = 0,
     ) -> None:
-        options = backend_options(backend, plugin_dir, threads, fallback, device, probe, debug, repack)
+        options = backend_options(backend, plugin_dir, threads, fallback, device, probe, debug, repack, weights_budget)
         self._make(api.backend_create, ctypes.byref(options))
 
     @property

@@ -29,6 +29,7 @@ from ._bindings import DType
 from ._errors import chosen, invalid
 from ._handle import Handle
 from ._library import api, check, text_of
+from ._metadata import Metadata
 from ._report import Report
 from ._split import SplitMatrix, SplitReport
 
@@ -63,6 +64,8 @@ def _kind(value: Attribute) -> int:
     """The type of an attribute with this value."""
     if isinstance(value, str):
         return _bindings.ATTR_STRING
+    if isinstance(value, Sequence):
+        return _bindings.ATTR_FLOATS if any(isinstance(v, float) for v in value) else _bindings.ATTR_INTS
     return _bindings.ATTR_FLOAT if isinstance(value, float) else _bindings.ATTR_INT
 
 
@@ -249,7 +252,7 @@ class Weights(Handle):
     def save(
         self,
         path: str | os.PathLike[str],
-        metadata: Mapping[str, str | int | float] | None = None,
+        metadata: Mapping[str, Attribute] | None = None,
         *,
         progress: Progress = False,
     ) -> None:
@@ -337,9 +340,30 @@ class Weights(Handle):
         check(api.weights_info(self._value, self._index(name), ctypes.byref(raw)))
         return info_of(raw)
 
-    def metadata(self, key: str) -> str:
-        """A metadata value of the file as text."""
-        return text_of(api.weights_metadata_copy, self._value, key.encode())
+    @property
+    def metadata(self) -> Metadata:
+        """The metadata of the file, by key."""
+        return Metadata(self)
+
+    def upload(self, backend: Handle, names: Iterable[str] = (), *, progress: Progress = False) -> None:
+        """Puts tensors onto a backend's device ahead of plans: those whose names match one of these, or all.
+
+        What does not fit there is OutOfMemory, and the call may be made again.
+        """
+        patterns = [name.encode() for name in names]
+        options = _bindings.UploadOptions()
+        options.struct_size = ctypes.sizeof(options)
+        options.patterns = (ctypes.c_char_p * max(len(patterns), 1))(*patterns)
+        options.n_patterns = len(patterns)
+        with _told(progress) as callback:
+            options.progress = callback
+            check(api.weights_upload(self._value, backend._value, ctypes.byref(options)))
+
+    def device_bytes(self, backend: Handle) -> int:
+        """The memory of a backend's device that the weights take."""
+        count = ctypes.c_uint64()
+        check(api.weights_device_bytes(self._value, backend._value, ctypes.byref(count)))
+        return count.value
 
     def __len__(self) -> int:
         count = ctypes.c_size_t()

@@ -163,6 +163,8 @@ static void files(const std::string &path) {
     w.set("layer.1.w", span(values.data(), values.size()));
     attributes metadata;
     metadata.set("general.name", "test");
+    metadata.set("some", ints({1, -2}));
+    metadata.set("half", 0.5);
     std::uint64_t last = 0;
     w.save(path, metadata, [&](std::uint64_t done, std::uint64_t total) { return last = done, done > total; });
     CHECK(last > 0);
@@ -174,6 +176,19 @@ static void files(const std::string &path) {
     auto again = weights::open(path, copied);
     CHECK(again.size() == 2 && again.info("l0").dtype == QTSA_DTYPE_F16 && again.info("l1").bytes == 32);
     CHECK(again.metadata("general.name") == "test" && again.report().find("layer.0.w") != std::string::npos);
+    CHECK(again.metadata_string("general.name") == "test");
+    CHECK(again.metadata_info("general.name").type == QTSA_METADATA_STRING);
+    CHECK(again.metadata_size() == 3 && again.metadata_key(0) == "general.name");
+    CHECK(again.metadata_ints("some") == std::vector<std::int64_t>({1, -2}) && again.metadata_floats("half")[0] == 0.5);
+    CHECK(failing([&] { again.metadata_bools("some"); }).status() == QTSA_ERR_INVALID_ARGUMENT);
+
+    auto on = backend::create("reference");
+    last = 0;
+    again.upload(on, {"l1"}, [&](std::uint64_t done, std::uint64_t) { return last = done, false; });
+    CHECK(last == 32 && again.device_bytes(on) == 64);  // in double precision
+    again.upload(on);
+    CHECK(again.device_bytes(on) == 128);
+    CHECK(failing([&] { again.upload(on, {"l2"}); }).status() == QTSA_ERR_NOT_FOUND);
     CHECK(failing([&] {
               weights::open(path, weights_options().budget(1).placement(QTSA_PLACEMENT_COPIED));
           }).status() == QTSA_ERR_OUT_OF_MEMORY);
