@@ -21,7 +21,7 @@ func (s *stream) build(p *graph.Program) (*executable, error) {
 	runtime.LockOSThread() // the shim's words stay with the thread
 	defer runtime.UnlockOSThread()
 
-	x := &executable{stream: s, label: p.Label}
+	x := &executable{stream: s}
 	l := newLowering(s.backend)
 	l.program, l.stream, l.executable = p, s, x
 	l.nodes, l.inputs, l.narrow = make([]node, len(p.Tensors)), map[int]int{}, map[int]node{}
@@ -41,7 +41,7 @@ func (s *stream) build(p *graph.Program) (*executable, error) {
 	}
 	if err != nil {
 		x.releaseWeights()
-		return nil, status.Wrapf(err, "graph %q", p.Label)
+		return nil, err
 	}
 	x.placement = l.placement()
 	x.threads = s.backend.info.Threads

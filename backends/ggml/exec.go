@@ -17,7 +17,6 @@ import (
 // executable is a program made ready on a stream; see [backend.Executable].
 type executable struct {
 	stream    *stream
-	label     string
 	ptr       *C.struct_shim_exec
 	weights   []*weights.Tensor // retained
 	placement []backend.NodePlacement
@@ -51,7 +50,7 @@ func (x *executable) Run(in, out []backend.Buffer, o *backend.RunOptions) error 
 		x.stream.crowd.leave(x.stream)
 	}
 	if code != 0 {
-		return status.Errorf(status.Code(code), "graph %q on %s: %s", x.label, x.stream.backend.info.Name,
+		return status.Errorf(status.Code(code), "%s: %s", x.stream.backend.info.Name,
 			C.GoString(C.shim_exec_failure(x.ptr)))
 	}
 	return nil

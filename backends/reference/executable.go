@@ -37,7 +37,7 @@ func build(s *stream, p *graph.Program) (_ *executable, err error) {
 	e := &executable{program: p, values: make([]ops.Value, len(p.Tensors))}
 	defer func() {
 		if err != nil {
-			err = status.Wrapf(errors.Join(err, e.Close()), "graph %q", p.Label)
+			err = errors.Join(err, e.Close())
 		}
 	}()
 	for i, t := range p.Tensors {
@@ -88,7 +88,7 @@ func (e *executable) Run(in, out []backend.Buffer, o *backend.RunOptions) error 
 			continue
 		}
 		if err := e.values[t].Decode(unsafe.Slice((*byte)(in[i].Data), in[i].Bytes)); err != nil {
-			return e.errorf(err, "input %q", e.program.Tensors[t].Name)
+			return status.Wrapf(err, "input %q", e.program.Tensors[t].Name)
 		}
 	}
 	uploaded := time.Now()
@@ -98,7 +98,7 @@ func (e *executable) Run(in, out []backend.Buffer, o *backend.RunOptions) error 
 	}
 	for i := range e.steps {
 		if err := e.steps[i].run(threads, o.Cancel); err != nil {
-			return e.errorf(err, "op %d %q", e.program.Nodes[i].Origin, e.steps[i].call.Op.Name)
+			return status.Wrapf(err, "op %d %q", e.program.Nodes[i].Origin, e.steps[i].call.Op.Name)
 		}
 	}
 	computed := time.Now()
@@ -107,7 +107,7 @@ func (e *executable) Run(in, out []backend.Buffer, o *backend.RunOptions) error 
 			continue
 		}
 		if err := e.values[t].Encode(unsafe.Slice((*byte)(out[i].Data), out[i].Bytes)); err != nil {
-			return e.errorf(err, "output %d", i)
+			return status.Wrapf(err, "output %d", i)
 		}
 	}
 	if o.Timing != nil {
@@ -116,10 +116,6 @@ func (e *executable) Run(in, out []backend.Buffer, o *backend.RunOptions) error 
 		}
 	}
 	return nil
-}
-
-func (e *executable) errorf(err error, format string, args ...any) error {
-	return status.Wrapf(status.Wrapf(err, format, args...), "graph %q", e.program.Label)
 }
 
 // smallWork is how many numbers an operator may touch before other threads are
