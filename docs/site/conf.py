@@ -44,6 +44,7 @@ autodoc_type_aliases = {name: name for name in ALIASES} | {"npt.ArrayLike": "Arr
 nitpicky = True
 nitpick_ignore_regex = [
     ("c:identifier", r"u?int\d+_t|size_t"),
+    ("py:.*", r"qtsaccel\._.*"),  # not for users
     ("py:.*", r"(np|npt|numpy|ctypes|_ctypes|collections\.abc|os)\..*"),
     ("py:.*", "ArrayLike|Any|Callable|Iterable|Mapping|Sequence|" + "|".join(ALIASES)),
 ]
@@ -74,6 +75,7 @@ def adapt(_: Sphinx, docname: str, source: list[str]) -> None:
     """Links to what is rendered, and makes the lists of index.md the site's contents."""
     for path, page in RENDERED.items():
         source[0] = source[0].replace(f"]({path})", f"]({page})")
+    source[0] = re.sub(r"\]\((\.\./\S+\.md)\)", r"](path:\1)", source[0])  # a file, not a page
     if docname == "index":
         for caption, part in re.findall(r"^## (.+?)\n(.*?)(?=^## |\Z)", source[0], re.M | re.S):
             pages = "\n".join(re.findall(r"^- \[.*?\]\((\S+)\.(?:md|rst)\)", part, re.M))
