@@ -152,11 +152,6 @@ test: test-vulkan-operators
 endif
 test: deps lib bin test-lib test-data test-go test-python test-install test-swift site ## Set up what is needed and run every test; CI runs this
 
-# The Go tests.
-.PHONY: test-go
-test-go: lib bin
-	@go test ./...
-
 # Python with what its tests need, and with what makes the site, each made anew when
 # that changes.
 VENV := $(DIST)/venv
@@ -170,6 +165,11 @@ $(VENV_STAMP) $(SITE_VENV)/.made:
 	@rm -rf $(@D) && $(PYTHON) -m venv $(@D)
 	@$(@D)/bin/pip install -q --disable-pip-version-check -r $<
 	@touch $@
+
+# The Go tests; those of the documentation run its Python.
+.PHONY: test-go
+test-go: lib bin $(VENV_STAMP)
+	@go test ./...
 
 # The wheel is built from a copy of the package, with the library, its plugins and
 # the tool beside it.
@@ -186,7 +186,7 @@ wheel: lib bin $(VENV_STAMP) ## Build the Python wheel into dist/wheel, with lib
 .PHONY: test-python
 test-python: wheel examples test-data ## Check and test the Python package, and the wheel in an empty environment
 	@cd bindings/python && for check in 'ruff check -q' 'ruff format -q --check' 'mypy'; do \
-	  $(abspath $(VENV))/bin/$$check $$([ "$$check" = mypy ] && echo qtsaccel || echo . ../../examples/python ../../tests/python ../../bench/python ../../docs/site); done
+	  $(abspath $(VENV))/bin/$$check $$([ "$$check" = mypy ] && echo qtsaccel || echo . ../../examples/python ../../tests/python ../../bench/python ../../docs/site ../../tests/docs); done
 	@PYTHONPATH=bindings/python QTSACCEL_LIBRARY=$(abspath $(LIB)) PYTHONDONTWRITEBYTECODE=1 \
 	  $(VENV)/bin/python -m pytest -q -rs -p no:cacheprovider tests/python
 
@@ -210,11 +210,13 @@ DEBIAN_INSTALL_TEST := cmake
 test-install: deps lib ## Test what make install and make dist give, as other projects use it
 	@build/deps.sh $(DEBIAN_INSTALL_TEST)
 	@QTSACCEL_TEST_INSTALL=1 go test -count=1 ./tests/install
+	@QTSACCEL_TEST_INSTALL=1 go test -count=1 -run CMake ./tests/docs
 
 .PHONY: test-swift
 test-swift: examples static-lib test-data ## Test the Swift package, with swift on the PATH or Debian's in a root (as root)
 	@command -v swift >/dev/null || [ "$$(id -u)" != 0 ] || build/deps.sh $(DEBIAN_SYSTEM_TEST)
 	@$(MAKE) -s install PREFIX= DESTDIR=$(abspath $(DIST))/prefix 2>/dev/null
+	@go run ./tests/docs/extract $(DIST)/swift-docs docs/*.md bindings/swift/README.md
 	@build/test-swift.sh $(DIST)/trixie-swift $(DIST)/prefix $(DIST)/swift
 	@QTSACCEL_TEST_SWIFT=1 go test -count=1 ./tests/swift
 

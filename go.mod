@@ -2,12 +2,13 @@ module qtsaccel
 
 go 1.26
 
-require github.com/stretchr/testify v1.12.1
-
 require (
-	github.com/ebitengine/purego v0.11.3 // indirect
-	go.yaml.in/yaml/v3 v3.0.5 // indirect
-	google.golang.org/protobuf v1.36.12 // indirect
+	github.com/ebitengine/purego v0.11.3
+	github.com/stretchr/testify v1.12.1
+	github.com/yuin/goldmark v1.8.7
+	google.golang.org/protobuf v1.36.12
 )
+
+require go.yaml.in/yaml/v3 v3.0.5 // indirect
 
 ignore ./dist

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Builds and tests the Swift package with the swift on the PATH, else with Debian
-# trixie's in a root made once by debootstrap and kept, and runs the examples.
+# trixie's in a root made once by debootstrap and kept, and runs the examples and the
+# documentation's programs (dist/swift-docs, made by tests/docs/extract).
 #
 #   build/test-swift.sh ROOT PREFIX OUTPUT
 #
@@ -27,6 +28,11 @@ cd "$TREE/examples/swift/programs"
 swift build -c release --scratch-path "$SCRATCH/examples"
 bin=$SCRATCH/examples/release
 export QTSACCEL_BACKEND=cpu
+cd "$TREE/dist/swift-docs"
+swift build --scratch-path "$SCRATCH/docs"
+for name in $(ls expected); do
+    "$SCRATCH/docs/debug/$name" >"$OUTPUT/docs-$name.txt"
+done
 if [[ -n ${QTSACCEL_SHARED_DATA:-} ]]; then
     model=$QTSACCEL_SHARED_DATA/stories260k
     "$bin/story" "$model/stories260K_f32.gguf" "$model/tok512.bin" 60 "Zoë saw" >"$OUTPUT/story.txt"

@@ -1,5 +1,5 @@
 // Package swift compares what the examples in Swift gave, run by `make test-swift`,
-// with what the programs in C give.
+// with what the programs in C give, and what the documentation's gave with what it says.
 package swift
 
 import (
@@ -93,6 +93,17 @@ func picture(t *testing.T, path string) image.Image {
 	p, err := png.Decode(f)
 	require.NoError(t, err)
 	return p
+}
+
+// The documentation's programs print what it says.
+func TestDocumentation(t *testing.T) {
+	expected, err := os.ReadDir(dist("swift-docs", "expected"))
+	require.NoError(t, err)
+	require.NotEmpty(t, expected)
+	for _, e := range expected {
+		want := text(t, dist("swift-docs", "expected", e.Name()))
+		require.Equal(t, want, text(t, given(t, "docs-"+e.Name()+".txt")), e.Name())
+	}
 }
 
 func TestExamplesAreShort(t *testing.T) {
