@@ -42,13 +42,14 @@ func reference(text string) (map[string]string, error) {
 	}
 	r := &renderer{roles: roles(h)}
 	pages := map[string]string{}
-	index := r.introduction(all[0])
+	var index strings.Builder
+	index.WriteString(r.introduction(all[0]))
 	for _, s := range all[1:] {
 		name := strings.ReplaceAll(strings.ToLower(s.title), " ", "-")
 		pages[name+".rst"] = heading(s.title, '=') + r.items(s.items, "")
-		index += "   " + name + "\n"
+		index.WriteString("   " + name + "\n")
 	}
-	pages["index.rst"] = index
+	pages["index.rst"] = index.String()
 	return pages, nil
 }
 
