@@ -150,7 +150,7 @@ ifneq ($(UNAME),Darwin)
 test: export QTSACCEL_TEST_VULKAN := 1
 test: test-vulkan-operators
 endif
-test: deps lib bin test-lib test-data test-go test-python test-install test-swift site ## Set up what is needed and run every test; CI runs this
+test: deps lib bin test-lib test-data test-go test-fuzz test-python test-install test-swift site ## Set up what is needed and run every test; CI runs this
 
 # Python with what its tests need, and with what makes the site, each made anew when
 # that changes.
@@ -231,10 +231,14 @@ test-asan: asan-lib ## Run the C API's tests with the address sanitizer
 # The readers of files for as long as it is worth; what they found is kept under
 # testdata/fuzz and tried by every `go test`.
 FUZZ_TIME ?= 60s
-FUZZERS := gguf:FuzzParse safetensors:FuzzParse gguf:FuzzWrite safetensors:FuzzParseIndex
+READERS := gguf:FuzzParse safetensors:FuzzParse
 .PHONY: fuzz
-fuzz: ## Fuzz the readers of weight files, each for FUZZ_TIME
-	@for f in $(FUZZERS); do go test -run '^$$' -fuzz "^$${f#*:}$$" -fuzztime $(FUZZ_TIME) ./core/$${f%:*}; done
+fuzz: ## Fuzz the readers of weight files and what belongs to them, each for FUZZ_TIME
+	@build/fuzz.sh $(FUZZ_TIME) $(READERS) gguf:FuzzWrite safetensors:FuzzParseIndex
+
+.PHONY: test-fuzz
+test-fuzz:
+	@build/fuzz.sh $(FUZZ_TIME) $(READERS)
 
 .PHONY: test-vulkan
 test-vulkan: lib bin test-lib test-data test-vulkan-operators ## Run the tests on Vulkan, with Mesa's software device where there is no other
