@@ -466,6 +466,122 @@ static double now(void) {
         CHECK(w_ == NULL && now() - start_ < 1);                          \
     } while (0)
 
+/* What is right nearby. */
+#define OK_FILE(path)                             \
+    do {                                          \
+        qtsa_weights w_;                          \
+        OK(qtsa_weights_open((path), NULL, &w_)); \
+        OK(qtsa_weights_free(w_));                \
+    } while (0)
+
+/* Two GGUF tensors of two floats, 32 bytes apart with their padding; the metadata that
+ * was put into content from byte 4096 on stands before them. */
+static const char *pair(uint64_t first, uint64_t second, const char *name, size_t metadata) {
+    static const uint8_t zeros[64];
+    const uint8_t *more = content + 4096;
+    int i;
+    size = 0;
+    put("GGUF", 4);
+    u32(3);
+    u64(2);
+    u64(metadata > 0);
+    put(more, metadata);
+    for (i = 0; i < 2; i++) {
+        u64(1);
+        put(i == 0 ? "a" : name, 1);
+        u32(1);
+        u64(2);
+        u32(0);
+        u64(i == 0 ? first : second);
+    }
+    put(zeros, 32 - size % 32);
+    put(zeros, 64);
+    return written("pair.gguf");
+}
+
+/* The same with a metadata value of a kind, n bytes long. */
+static const char *described(const char *key, uint32_t kind, const void *value, size_t n) {
+    size = 4096;
+    u64(strlen(key));
+    put(key, strlen(key));
+    u32(kind);
+    put(value, n);
+    return pair(0, 32, "b", size - 4096);
+}
+
+static void hostile_metadata(void) {
+    const uint64_t huge = UINT64_C(1) << 63;
+    uint8_t array[12] = {4}; /* of u32 */
+    const uint32_t three = 3, yes = 7;
+    OK_FILE(pair(0, 32, "b", 0));
+    HOSTILE(QTSA_ERR_CORRUPT, pair(0, 0, "b", 0), "at byte ", "\"b\"", "overlaps");
+    HOSTILE(QTSA_ERR_CORRUPT, pair(32, 0, "b", 0), "at byte ", "\"a\"", "hole");
+    HOSTILE(QTSA_ERR_CORRUPT, pair(0, 64, "b", 0), "at byte ", "\"b\"", "hole");
+    HOSTILE(QTSA_ERR_CORRUPT, pair(0, 32, "a", 0), "at byte ", "\"a\" is there twice");
+    OK_FILE(described("k", 8, "\1\0\0\0\0\0\0\0x", 9));
+    HOSTILE(QTSA_ERR_CORRUPT, described("k", 99, "", 0), "at byte ", "\"k\"", "99");
+    HOSTILE(QTSA_ERR_CORRUPT, described("k", 8, &huge, 8), "at byte ", "\"k\"", "9223372036854775808");
+    HOSTILE(QTSA_ERR_CORRUPT, described("k", 7, &yes, 1), "at byte ", "\"k\"", "a boolean is 7");
+    memcpy(array + 4, &huge, 8);
+    HOSTILE(QTSA_ERR_CORRUPT, described("k", 9, array, 12), "at byte ", "\"k\"", "9223372036854775808");
+    HOSTILE(QTSA_ERR_CORRUPT, described("general.alignment", 8, "\1\0\0\0\0\0\0\0x", 9), "at byte ",
+            "general.alignment", "it is string, not u32");
+    HOSTILE(QTSA_ERR_CORRUPT, described("general.alignment", 4, &three, 4), "at byte ", "general.alignment",
+            "not a power of two");
+    HOSTILE(QTSA_ERR_CORRUPT, described("\xff", 7, "\1", 1), "at byte ", "UTF-8");
+}
+
+/* A safetensors file with this header and 16 bytes of data. */
+static const char *safe(const char *header) {
+    size = 0;
+    u64(strlen(header));
+    put(header, strlen(header));
+    put("0123456789abcdef", 16);
+    return written("hostile.safetensors");
+}
+
+#define A(dtype, shape, from, to) \
+    "\"a\":{\"dtype\":\"" dtype "\",\"shape\":[" shape "],\"data_offsets\":[" from "," to "]}"
+#define B(from, to) "\"b\":{\"dtype\":\"F32\",\"shape\":[2],\"data_offsets\":[" from "," to "]}"
+
+static void hostile_safetensors(void) {
+    OK_FILE(safe("{" A("F32", "4", "0", "16") "}"));
+    OK_FILE(safe("{" A("F32", "2", "0", "8") "," B("8", "16") "}"));
+    OK_FILE(safe("{" A("F32", "0,4", "0", "0") ",\"b\":{\"dtype\":\"I8\",\"shape\":[16],\"data_offsets\":[0,16]}}"));
+    HOSTILE(QTSA_ERR_CORRUPT, safe("{" A("F32", "2", "0", "8") "," B("4", "12") "}"), "at byte ", "\"b\"", "overlap");
+    HOSTILE(QTSA_ERR_CORRUPT, safe("{" A("F32", "2", "8", "0") "," B("8", "16") "}"), "at byte ", "\"a\"", "reversed");
+    HOSTILE(QTSA_ERR_CORRUPT, safe("{" A("F32", "1", "0", "4") "," B("8", "16") "}"), "at byte ", "\"b\"", "hole");
+    HOSTILE(QTSA_ERR_CORRUPT, safe("{" A("F32", "2", "0", "8") "," B("16", "24") "}"), "at byte ", "\"b\"", "beyond");
+    HOSTILE(QTSA_ERR_CORRUPT, safe("{" A("F16", "4", "0", "16") "}"), "at byte ", "\"a\"", "takes 8 bytes", "16 apart");
+    HOSTILE(QTSA_ERR_CORRUPT, safe("{" A("F32", "4294967296,4294967296", "0", "16") "}"), "at byte ", "\"a\"",
+            "overflows");
+    HOSTILE(QTSA_ERR_CORRUPT, safe("{" A("F32", "9223372036854775808", "0", "16") "}"), "at byte ", "\"a\"");
+    HOSTILE(QTSA_ERR_CORRUPT, safe("{" A("F32", "-4", "0", "16") "}"), "at byte ", "\"a\"");
+    HOSTILE(QTSA_ERR_CORRUPT, safe("{" A("F32", "2", "0", "8") "," A("F32", "2", "8", "16") "}"), "at byte ",
+            "\"a\" is there twice");
+    HOSTILE(QTSA_ERR_CORRUPT, safe("{\"\xff\":{\"dtype\":\"F32\",\"shape\":[4],\"data_offsets\":[0,16]}}"), "at byte ",
+            "UTF-8");
+    HOSTILE(QTSA_ERR_CORRUPT, safe("{\"__metadata__\":{\"k\":1}," A("F32", "4", "0", "16") "}"), "at byte ",
+            "__metadata__");
+    HOSTILE(QTSA_ERR_CORRUPT, safe("{\"__metadata__\":[]," A("F32", "4", "0", "16") "}"), "at byte ", "__metadata__");
+    HOSTILE(QTSA_ERR_UNSUPPORTED, safe("{" A("F128", "1", "0", "16") "}"), "at byte ", "\"a\"", "F128");
+}
+
+/* A file that may not be read. Root may read all, so it becomes somebody else meanwhile. */
+static void forbidden(void) {
+    char dir[] = "/tmp/qtsaccel-forbidden-XXXXXX", path[64];
+    FILE *f;
+    const int root = geteuid() == 0;
+    CHECK(mkdtemp(dir) != NULL && chmod(dir, 0755) == 0);
+    snprintf(path, sizeof path, "%s/secret", dir);
+    f = fopen(path, "wb");
+    CHECK(f != NULL && fwrite("GGUF", 1, 4, f) == 4 && fclose(f) == 0 && chmod(path, 0) == 0);
+    CHECK(!root || seteuid(65534) == 0);
+    HOSTILE(QTSA_ERR_IO, path, "secret", "permission denied");
+    CHECK(!root || seteuid(0) == 0);
+    CHECK(unlink(path) == 0 && rmdir(dir) == 0);
+}
+
 static void hostile(void) {
     const uint64_t ok[] = {2, 2}, wraps[] = {UINT64_C(1) << 32, UINT64_C(1) << 32};
     const uint64_t wraps3[] = {UINT64_C(1) << 31, UINT64_C(1) << 31, 4}, negative[] = {UINT64_C(1) << 63, 1};
@@ -508,6 +624,13 @@ static void hostile(void) {
     }
     for (size = 0; size < 400; size++) HOSTILE(QTSA_ERR_CORRUPT, written("cut.gguf"), "byte");
     for (size = 400; size < n; size += 997) HOSTILE(QTSA_ERR_CORRUPT, written("cut.gguf"), "byte");
+    /* And every one of a small model: its last tensor's padding may be missing. */
+    pair(0, 32, "b", 0);
+    for (n = size; size > n - 24; size--) {
+        OK(qtsa_weights_open(written("cut.gguf"), NULL, &w));
+        OK(qtsa_weights_free(w));
+    }
+    while (size-- > 0) HOSTILE(QTSA_ERR_CORRUPT, written("cut.gguf"), "byte");
 
     /* Of safetensors: a header beyond the file, and one that nests. */
     size = 0;
@@ -527,18 +650,15 @@ static void hostile(void) {
     put(json, strlen(json));
     HOSTILE(QTSA_ERR_CORRUPT, written("out.safetensors.index.json"), "at byte ", "no name of a file beside");
 
+    hostile_metadata();
+    hostile_safetensors();
+
     HOSTILE(QTSA_ERR_IO, folder, "is a directory");
     HOSTILE(QTSA_ERR_IO, path_of("nothing"), "no such file");
     path = path_of("pipe");
     CHECK(mkfifo(path, 0600) == 0 || errno == EEXIST);
     HOSTILE(QTSA_ERR_IO, path, "is a pipe");
-    size = 10;
-    path = written("secret");
-    CHECK(chmod(path, 0) == 0);
-    if (geteuid() != 0)
-        HOSTILE(QTSA_ERR_IO, path, "permission denied");
-    else
-        printf("root reads everything: a file without permission was left out\n");
+    forbidden();
 
     CHECK(getrusage(RUSAGE_SELF, &after) == 0);
     printf("hostile files took %ld KB\n", after.ru_maxrss - before.ru_maxrss);
