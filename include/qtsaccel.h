@@ -536,8 +536,8 @@ QTSA_API qtsa_status qtsa_weights_options_init(qtsa_weights_options *options, si
  * that do not belong together; UNSUPPORTED: a tensor's type is none of the library's,
  * or a rule's type takes ggml and there is none; OUT_OF_MEMORY: with the bytes wanted
  * and free, before anything is read; CANCELLED; INVALID_ARGUMENT: a rule or an
- * importance that cannot be, or a value that its type cannot hold; ALREADY_EXISTS:
- * rules that give two tensors one name. Since 0.1.
+ * importance that cannot be, a value that its type cannot hold, or a part that is not
+ * the first; ALREADY_EXISTS: rules that give two tensors one name. Since 0.1.
  */
 QTSA_API qtsa_status qtsa_weights_open(const char *path, const qtsa_weights_options *options,
                                        qtsa_weights *out_weights);

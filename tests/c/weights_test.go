@@ -28,6 +28,10 @@ func TestWeightsMetadata(t *testing.T) {
 	run(t, "", "reference", compile(t, "weights_metadata", &product), t.TempDir())
 }
 
+func TestWeightsInParts(t *testing.T) {
+	run(t, "", "cpu", compile(t, "weights_parts", &product), t.TempDir())
+}
+
 // malformed gives the safetensors project's own files, each behind the status that
 // it must have.
 func malformed(t *testing.T) (args []string) {
