@@ -194,7 +194,7 @@ func TestProducts(t *testing.T) {
 			for which, d := range family.dtypes {
 				product(t, c, r, d, 1, family.nIn[0], 257)
 				product(t, c, r, d, 1024, family.nIn[1], 33)
-				if which >= 2 && c.software {
+				if which > 0 && c.software {
 					continue // which compiles the same kernels once more for each dtype
 				}
 				for i, rows := range borders {
