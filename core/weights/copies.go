@@ -1,6 +1,7 @@
 package weights
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 	"sync"
@@ -141,7 +142,7 @@ func (c *DeviceCopies) GetAll(tensors []*Tensor, layout any, bytes func(*Tensor)
 		return err
 	}
 	if err := c.reserve(total); err != nil {
-		return status.Wrapf(err, "%d tensors", len(absent))
+		return status.Wrapf(err, "%s", nameOf(absent))
 	}
 	err = create(absent, func(i int, made Copy) {
 		absent[i].entry.copy, absent[i].entry.bytes = made, absent[i].Bytes
@@ -149,6 +150,14 @@ func (c *DeviceCopies) GetAll(tensors []*Tensor, layout any, bytes func(*Tensor)
 	})
 	c.used.Add(-total)
 	return err
+}
+
+// nameOf names what is missing in a message.
+func nameOf(missing []Missing) string {
+	if len(missing) == 1 {
+		return fmt.Sprintf("tensor %q, %v", missing[0].Tensor.Name, missing[0].Tensor.Type)
+	}
+	return fmt.Sprintf("%d tensors", len(missing))
 }
 
 // missing gives the tensors with their entries, each once. The caller releases them.
