@@ -10,6 +10,9 @@ public struct QtsError: Error, Equatable, Sendable, CustomStringConvertible {
     /// The status' name: "SHAPE_MISMATCH".
     public var name: String { String(cString: qtsa_status_name(status)) }
     public var description: String { "\(name): \(message)" }
+
+    /// For sizes that this package refuses itself.
+    static func shape(_ message: String) -> QtsError { QtsError(status: Int32(QTSA_ERR_SHAPE_MISMATCH), message: message) }
 }
 
 /// Throws what the calling thread's last call failed with.

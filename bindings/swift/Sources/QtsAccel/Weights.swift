@@ -34,8 +34,31 @@ public final class Weights: @unchecked Sendable {
     /// Without a tensor, to be filled by `set`.
     public init() throws { handle = try made(qtsa_weights_create) }
 
-    /// A GGUF or safetensors file.
-    public init(path: String) throws { handle = try made { qtsa_weights_open(path, nil, $0) } }
+    /// A GGUF or safetensors file, or a model in parts.
+    public init(path: String, _ options: WeightsOptions = WeightsOptions(), progress: Progress? = nil) throws {
+        handle = try options.withC(progress) { c in try made { qtsa_weights_open(path, &c, $0) } }
+    }
+
+    /// What opening a file would take.
+    public static func memory(path: String, _ options: WeightsOptions = WeightsOptions()) throws -> qtsa_weights_memory {
+        var memory = qtsa_weights_memory()
+        try options.withC(nil) { c in try check(qtsa_weights_plan_memory(path, &c, &memory)) }
+        return memory
+    }
+
+    /// Writes a GGUF file; metadata is added, or takes the place of what there is.
+    public func save(path: String, metadata: [Attribute] = [], progress: Progress? = nil) throws {
+        try withAttributes(metadata) { attrs in
+            try withProgress(progress) { callback, user in
+                try check(qtsa_weights_save(handle, path, attrs.baseAddress, attrs.count, callback, user))
+            }
+        }
+    }
+
+    /// What became of each tensor of the file.
+    public func report(_ format: ReportFormat = .text) throws -> String {
+        try text { qtsa_weights_report_copy(handle, format.rawValue, $0, $1, $2) }
+    }
 
     deinit { qtsa_weights_free(handle) }
 
