@@ -481,6 +481,23 @@ class weights : public detail::handle<qtsa_weights, qtsa_weights_free> {
         return detail::done(told.ended(
             qtsa_weights_save(get(), path.c_str(), metadata.data(), metadata.size(), told.callback(), &told)));
     }
+    /* Puts tensors onto a backend's device ahead of plans: those whose names match a
+     * pattern, or all. */
+    result<void> upload(backend_ref on, span<const char *const> patterns = {}, progress told = {}) const {
+        qtsa_upload_options o{};
+        o.struct_size = sizeof o;
+        o.patterns = patterns.data();
+        o.n_patterns = patterns.size();
+        o.progress = told.callback();
+        o.user = &told;
+        return detail::done(told.ended(qtsa_weights_upload(get(), on.get(), &o)));
+    }
+    /* What the weights take of a backend's memory. */
+    result<std::uint64_t> device_bytes(backend_ref on) const {
+        std::uint64_t n = 0;
+        const qtsa_status status = qtsa_weights_device_bytes(get(), on.get(), &n);
+        return detail::made<std::uint64_t>(status, n);
+    }
     result<std::string> report(std::int32_t format = QTSA_FORMAT_TEXT) const {
         return detail::text(qtsa_weights_report_copy, get(), format);
     }

@@ -55,6 +55,27 @@ public final class Weights: @unchecked Sendable {
         }
     }
 
+    /// Puts tensors onto a backend's device ahead of plans: those whose names match a
+    /// pattern, or all.
+    public func upload(_ backend: Backend, _ patterns: String..., progress: Progress? = nil) throws {
+        let memory = Arena()
+        let c_patterns = memory.array(patterns.map { Optional(memory.text($0)) })
+        try withProgress(progress) { callback, user in
+            var options = qtsa_upload_options()
+            options.struct_size = MemoryLayout<qtsa_upload_options>.size
+            (options.patterns, options.n_patterns) = (c_patterns, patterns.count)
+            (options.progress, options.user) = (callback, user)
+            try withExtendedLifetime(memory) { try check(qtsa_weights_upload(handle, backend.handle, &options)) }
+        }
+    }
+
+    /// What the weights take of a backend's memory.
+    public func deviceBytes(_ backend: Backend) throws -> Int {
+        var n: UInt64 = 0
+        try check(qtsa_weights_device_bytes(handle, backend.handle, &n))
+        return Int(n)
+    }
+
     /// What became of each tensor of the file.
     public func report(_ format: ReportFormat = .text) throws -> String {
         try text { qtsa_weights_report_copy(handle, format.rawValue, $0, $1, $2) }

@@ -226,6 +226,9 @@ final class QtsAccelTests: XCTestCase {
         XCTAssertEqual(try again.info("l1").bytes, 256)
         XCTAssertEqual(try again.metadata("general.name"), "test")
         XCTAssertTrue(try again.report().contains("layer.0.w"))
+        try again.upload(backend, "l?", "*1") { _, _ in false }
+        XCTAssertEqual(try again.deviceBytes(backend), 0) // a CPU computes with them where they lie
+        XCTAssertEqual(failure { try again.upload(self.backend, "nothing") }?.name, "NOT_FOUND")
         XCTAssertEqual(failure { _ = try Weights(path: path) { _, _ in true } }?.name, "CANCELLED")
         XCTAssertEqual(failure { _ = try Weights(path: path, WeightsOptions(placement: .copied, budget: 1)) }?.name, "OUT_OF_MEMORY")
     }
