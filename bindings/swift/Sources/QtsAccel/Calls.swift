@@ -253,7 +253,7 @@ extension Backend {
 
 /// As check, for calls that may be declined, which has no words.
 private func ran(_ status: qtsa_status) throws {
-    if status == Int32(QTSA_ERR_NOT_WORTHWHILE) {
+    if status == QtsError.notWorthwhile {
         throw QtsError(status: status, message: "the call is not worth the device's while")
     }
     try check(status)

@@ -47,7 +47,7 @@ public final class Graph: @unchecked Sendable {
     public func add(_ op: String, _ inputs: [Tensor?], _ attributes: [Attribute] = [], outputs: Int = 1) throws -> [Tensor] {
         if let stranger = inputs.compactMap({ $0 }).first(where: { $0.graph !== self }) {
             throw QtsError(
-                status: Int32(QTSA_ERR_INVALID_ARGUMENT), message: "\(op): tensor \(stranger.index) is of another graph")
+                status: QtsError.invalidArgument, message: "\(op): tensor \(stranger.index) is of another graph")
         }
         var indices = inputs.map { $0?.index ?? -1 }
         while indices.last == -1 { indices.removeLast() }

@@ -168,7 +168,7 @@ private final class Turn: @unchecked Sendable {
         defer { set { running = false } }
         do {
             return try run()
-        } catch let e as QtsError where e.status == Int32(QTSA_ERR_CANCELLED) && set({ cancelled }) {
+        } catch let e as QtsError where e.status == QtsError.cancelled && set({ cancelled }) {
             throw CancellationError()
         }
     }

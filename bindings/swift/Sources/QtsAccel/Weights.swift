@@ -5,12 +5,6 @@ public struct DType: RawRepresentable, Equatable, Sendable, CustomStringConverti
     public let rawValue: Int32
     public init(rawValue: Int32) { self.rawValue = rawValue }
 
-    public static let f32 = DType(rawValue: Int32(QTSA_DTYPE_F32))
-    public static let f16 = DType(rawValue: Int32(QTSA_DTYPE_F16))
-    public static let bf16 = DType(rawValue: Int32(QTSA_DTYPE_BF16))
-    public static let i32 = DType(rawValue: Int32(QTSA_DTYPE_I32))
-    public static let i64 = DType(rawValue: Int32(QTSA_DTYPE_I64))
-    /// Any other is `DType(rawValue: Int32(QTSA_DTYPE_Q8_0))`.
     public var description: String { String(cString: qtsa_dtype_name(rawValue)) }
 }
 

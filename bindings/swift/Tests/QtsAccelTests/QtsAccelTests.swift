@@ -87,6 +87,8 @@ final class QtsAccelTests: XCTestCase {
         let x = try graph.input("x", .f32, [2, 3])
         let mismatch = failure { _ = try Ops.matmul(x, x) }
         XCTAssertEqual(mismatch?.name, "SHAPE_MISMATCH")
+        XCTAssertEqual(mismatch?.status, QtsError.shapeMismatch)
+        XCTAssertEqual(DType.q4_k.description, "q4_K")
         XCTAssertTrue(mismatch?.message.contains("[2, 3]") ?? false, "\(String(describing: mismatch))")
         XCTAssertEqual(failure { _ = try Weights(path: "/nowhere.gguf") }?.name, "IO")
         XCTAssertEqual(failure { _ = try Backend("abacus") }?.name, "INVALID_ARGUMENT")
