@@ -127,13 +127,22 @@ except qa.Error as e:
 """)
 
 
-def test_exit_with_a_run_in_flight():
+@pytest.mark.parametrize(
+    "work",
+    [
+        "plan = long_plan(20 * PER_SECOND)\ndef work():\n    plan.run({'x': A})",
+        "m = backend.matrix(np.ones((4096, 4096), np.float32))\ndef work():\n"
+        "    while True: backend.matmul(np.ones((256, 4096), np.float32), m)",
+    ],
+    ids=["plan", "calls"],
+)
+def test_exit_with_a_run_in_flight(work):
     """The process ends at once and well, whatever objects live and threads run."""
     took = []
-    for _ in range(3):  # the machine may be busy
-        said = run_python("""
-plan = long_plan(20 * PER_SECOND)
-t = threading.Thread(target=plan.run, args=({"x": A},), daemon=True)
+    for _ in range(5):  # the machine may be busy
+        said = run_python(f"""
+{work}
+t = threading.Thread(target=work, daemon=True)
 t.start()
 time.sleep(0.3)
 assert t.is_alive()
