@@ -19,6 +19,17 @@ ggml_context *shim_builder::room() {
     return contexts.back().get();
 }
 
+ggml_tensor *shim_builder::scratch_of(ggml_context *c, int64_t bytes) {
+    if (scratch == nullptr) {
+        const int64_t ne[GGML_MAX_DIMS] = {bytes, 1, 1, 1};
+        scratch = gg.new_tensor(c, GGML_TYPE_I8, GGML_MAX_DIMS, ne);
+    } else if (scratch->ne[0] < bytes) {
+        scratch->ne[0] = bytes;
+        for (int d = 1; d < GGML_MAX_DIMS; d++) scratch->nb[d] = size_t(bytes);
+    }
+    return scratch;
+}
+
 shim_builder *shim_builder_new(void) { return new (std::nothrow) shim_builder; }
 
 void shim_builder_free(shim_builder *b) {

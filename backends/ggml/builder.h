@@ -36,6 +36,7 @@ struct shim_builder {
     std::vector<shim::context> contexts;
     std::vector<ggml_tensor *> roots;   // in the order in which they are to be computed
     std::vector<ggml_tensor *> leaves;  // not placed yet
+    ggml_tensor *scratch = nullptr;     // what kernels of our own use while they run, one after the other
     std::vector<shim::upload> uploads;
     std::vector<shim::mask> masks;
     std::vector<shim::constant> constants;
@@ -46,6 +47,9 @@ struct shim_builder {
 
     /* The context to make the next tensors in; it has room for any one operator. */
     ggml_context *room();
+
+    /* The scratch memory, made or grown to so many bytes. */
+    ggml_tensor *scratch_of(ggml_context *c, int64_t bytes);
 
     /* Runs f unless something failed before; gives null then, or if it fails. */
     template <class F>

@@ -1,22 +1,10 @@
 /*
- * Convolution in vectors of LANES floats: included once for each instruction set
- * (cpu_conv.cpp), inside a namespace of its own, hence without an include guard.
- *
- * For a tile of output positions what they meet is gathered, a part of the kernel's
- * elements at a time, and multiplied with all output channels while it is in the
- * cache: nothing is written but the result.
+ * Convolution as a product whose windows are gathered while they are packed: included
+ * once for each instruction set, as the products are that it brings along.
  */
 
-typedef float vec __attribute__((vector_size(LANES * 4)));
-typedef float quad __attribute__((vector_size(16)));
+#include "cpu_product_body.h"
 
-static inline vec load(const float *p) {
-    vec v;
-    std::memcpy(&v, p, sizeof v);
-    return v;
-}
-
-/* The first n floats, zeros behind them. */
 static inline vec load_part(const float *p, int64_t n) {
     vec v = {};
     std::memcpy(&v, p, n * sizeof(float));
@@ -24,115 +12,115 @@ static inline vec load_part(const float *p, int64_t n) {
 }
 
 static inline float sum(vec v) {
-    quad q[LANES / 4];
-    std::memcpy(q, &v, sizeof v);
-    for (int n = LANES / 8; n > 0; n /= 2) {
-        for (int i = 0; i < n; i++) q[i] += q[i + n];
+    float lanes[LANES];
+    store(lanes, v);
+    for (int n = LANES / 2; n > 0; n /= 2) {
+        for (int i = 0; i < n; i++) lanes[i] += lanes[i + n];
     }
-    return (q[0][0] + q[0][2]) + (q[0][1] + q[0][3]);
+    return lanes[0];
 }
 
-/* Positions of a tile, in vectors, and output channels that are summed at once. */
-enum { TILE = 2 * LANES, CHANNELS = LANES == 16 ? 8 : 4, DEPTH = 128 };
+/* n floats, of which all vectors but the last are whole. */
+static inline void copy_floats(float *to, const float *from, int64_t n) {
+#if LANES == 16
+    for (; n > LANES; n -= LANES, to += LANES, from += LANES) store(to, load(from));
+    const auto some = __mmask16((1u << n) - 1);
+    _mm512_mask_storeu_ps(to, some, _mm512_maskz_loadu_ps(some, from));
+#else
+    std::memcpy(to, from, n * sizeof(float));
+#endif
+}
 
 /*
- * Writes what output positions [first, first + count) meet of kernel elements
- * [k0, k0 + depth) of a group's channels: tile[k * stride_k + p * stride_p], zeros
- * outside of the image.
+ * What output positions [first, first + count) meet of kernel elements [k0, k0 +
+ * depth), ordered as channels, rows, columns, of a group's channels: to[k * stride_k +
+ * p * stride_p], zeros outside of the image.
  */
 static void gather(const conv &c, const float *image, int64_t first, int64_t count, int64_t k0, int64_t depth,
-                   float *tile, int64_t stride_k, int64_t stride_p) {
-    int64_t channel = k0 / (c.kh * c.kw), ky = k0 / c.kw % c.kh, kx = k0 % c.kw;
-    for (int64_t k = 0; k < depth; k++) {
-        const float *plane = image + channel * c.h * c.w;
-        float *to = tile + k * stride_k;
-        int64_t p = 0, oy = first / c.ow, ox = first % c.ow;
-        while (p < count) {
-            // The positions that lie in one row of the output.
-            const int64_t n = std::min(count - p, c.ow - ox);
-            const int64_t y = oy * c.stride_h + ky * c.dilation_h - c.top;
-            const int64_t x = ox * c.stride_w + kx * c.dilation_w - c.left;
-            if (y < 0 || y >= c.h) {
-                for (int64_t i = 0; i < n; i++) to[(p + i) * stride_p] = 0;
-            } else {
-                const float *row = plane + y * c.w;
-                if (c.stride_w == 1 && stride_p == 1 && x >= 0 && x + n <= c.w) {
-                    std::memcpy(to + p, row + x, n * sizeof(float));
+                   float *to, int64_t stride_k, int64_t stride_p) {
+    const int64_t taps = c.kh * c.kw;
+    int64_t run = 0;
+    for (int64_t p = 0; p < count; p += run) {
+        // A run of positions lies in one row of the output.
+        const int64_t oy = (first + p) / c.ow, ox = (first + p) % c.ow;
+        run = least(count - p, c.ow - ox);
+        for (int64_t tap = 0; tap < taps; tap++) {
+            const int64_t y = oy * c.stride_h + tap / c.kw * c.dilation_h - c.top;
+            const int64_t x = ox * c.stride_w + tap % c.kw * c.dilation_w - c.left;
+            // Of the run [low, high) lies within the image.
+            int64_t low = x >= 0 ? 0 : least(ceiling(-x, c.stride_w), run);
+            int64_t high = x >= c.w ? 0 : least(ceiling(c.w - x, c.stride_w), run);
+            if (y < 0 || y >= c.h || low >= high) low = high = 0;
+            const int64_t channel = tap >= k0 ? 0 : ceiling(k0 - tap, taps);
+            int64_t from = (channel * c.h + y) * c.w + x;  // in the image between low and high
+            float *at = to + (channel * taps + tap - k0) * stride_k + p * stride_p;
+            for (int64_t k = channel * taps + tap; k < k0 + depth; k += taps) {
+                if (stride_p == 1 && c.stride_w == 1 && high - low == COLUMNS) {
+                    for (int v = 0; v < VECTORS; v++) store(at + v * LANES, load(image + from + v * LANES));
+                } else if (stride_p == 1 && c.stride_w == 1) {
+                    for (int64_t i = 0; i < low; i++) at[i] = 0;
+                    if (high > low) copy_floats(at + low, image + from + low, high - low);
+                    for (int64_t i = high; i < run; i++) at[i] = 0;
                 } else {
-                    for (int64_t i = 0; i < n; i++) {
-                        const int64_t at = x + i * c.stride_w;
-                        to[(p + i) * stride_p] = at >= 0 && at < c.w ? row[at] : 0;
-                    }
+                    for (int64_t i = 0; i < low; i++) at[i * stride_p] = 0;
+                    for (int64_t i = low; i < high; i++) at[i * stride_p] = image[from + i * c.stride_w];
+                    for (int64_t i = high; i < run; i++) at[i * stride_p] = 0;
                 }
-            }
-            p += n;
-            ox = 0;
-            oy++;
-        }
-        if (++kx == c.kw) {
-            kx = 0;
-            if (++ky == c.kh) {
-                ky = 0;
-                channel++;
+                from += c.h * c.w;
+                at += taps * stride_k;
             }
         }
     }
 }
 
-/*
- * N output channels at the positions of a tile: y[channel * plane + position] += the
- * products of depth kernel elements. Vectors run along the positions.
- */
-template <int N>
-static void channels_by_tile(const float *tile, const float *weight, int64_t weight_stride, int64_t depth, float *y,
-                             int64_t plane, int64_t count) {
-    vec acc[N][2];
-    for (int j = 0; j < N; j++) {
-        for (int v = 0; v < 2; v++) {
-            const int64_t n = std::clamp<int64_t>(count - v * LANES, 0, LANES);
-            acc[j][v] = n == LANES ? load(y + j * plane + v * LANES) : load_part(y + j * plane + v * LANES, n);
-        }
-    }
-    for (int64_t k = 0; k < depth; k++) {
-        const vec a = load(tile + k * TILE), b = load(tile + k * TILE + LANES);
-        for (int j = 0; j < N; j++) {
-            const float w = weight[j * weight_stride + k];
-            acc[j][0] += a * w;
-            acc[j][1] += b * w;
-        }
-    }
-    for (int j = 0; j < N; j++) {
-        for (int v = 0; v < 2; v++) {
-            const int64_t n = std::clamp<int64_t>(count - v * LANES, 0, LANES);
-            std::memcpy(y + j * plane + v * LANES, &acc[j][v], n * sizeof(float));
-        }
-    }
-}
+/* Windows as columns of b, one for each output position; kernel elements as in gather. */
+struct window_columns {
+    const conv &c;
+    const float *image;
 
-/* One tile of positions, for all of a group's output channels. */
-static void conv_tile(const conv &c, int64_t image, int64_t group, int64_t first, int64_t count) {
-    alignas(64) float tile[DEPTH * TILE];
-    const int64_t k_total = c.ic * c.kh * c.kw, plane = c.oh * c.ow, per_group = c.oc / c.groups;
-    const float *x = c.x + (image * c.groups + group) * c.ic * c.h * c.w;
-    float *y = c.y + (image * c.oc + group * per_group) * plane + first;
-    for (int64_t o = 0; o < per_group; o++) {
-        const float bias = c.bias != nullptr ? c.bias[group * per_group + o] : 0;
-        std::fill(y + o * plane, y + o * plane + count, bias);
-    }
-    if (count < TILE) std::fill(tile, tile + DEPTH * TILE, 0.0f);
-    for (int64_t k0 = 0; k0 < k_total; k0 += DEPTH) {
-        const int64_t depth = std::min<int64_t>(DEPTH, k_total - k0);
-        gather(c, x, first, count, k0, depth, tile, TILE, 1);
-        const float *weight = c.weight + group * per_group * k_total + k0;
-        int64_t o = 0;
-        for (; o + CHANNELS <= per_group; o += CHANNELS) {
-            channels_by_tile<CHANNELS>(tile, weight + o * k_total, k_total, depth, y + o * plane, plane, count);
-        }
-        for (; o < per_group; o++) {
-            channels_by_tile<1>(tile, weight + o * k_total, k_total, depth, y + o * plane, plane, count);
+    template <class How>
+    void pack_panel(int64_t n0, int64_t count, int64_t k0, int64_t n, float *panel, float *) const {
+        gather(c, image, n0, count, k0, n, panel, COLUMNS, 1);
+        const int64_t whole = ceiling(count, LANES) * LANES;
+        for (int64_t k = 0; k < n && count < whole; k++) {
+            for (int64_t i = count; i < whole; i++) panel[k * COLUMNS + i] = 0;
         }
     }
-}
+};
+
+/* Windows as rows of a; kernel elements are ordered as rows, columns, channels. */
+struct window_rows {
+    const conv &c;
+    const float *image;  // and its other groups' channels
+
+    template <class How>
+    void pack_row(int64_t m, int64_t k0, int64_t n, float *to) const {
+        if constexpr (How::PER_UNIT == 1) {
+            gather_row(m, k0, n, to);
+        }
+#if defined(WITH_BF16)
+        else {
+            float row[2 * DEPTH];
+            gather_row(m, k0, n, row);
+            narrow(row, n, to);
+        }
+#endif
+    }
+
+    void gather_row(int64_t m, int64_t k0, int64_t n, float *to) const {
+        const int64_t top = m / c.ow * c.stride_h - c.top, left = m % c.ow * c.stride_w - c.left;
+        int64_t tap = k0 / c.ic, channel = k0 % c.ic;
+        for (int64_t run = 0; n > 0; n -= run, to += run, channel = 0, tap++) {
+            run = least(n, c.ic - channel);
+            const int64_t y = top + tap / c.kw * c.dilation_h, x = left + tap % c.kw * c.dilation_w;
+            if (y < 0 || y >= c.h || x < 0 || x >= c.w) {
+                std::memset(to, 0, run * sizeof(float));
+            } else {
+                std::memcpy(to, image + (y * c.w + x) * c.groups * c.ic + channel, run * sizeof(float));
+            }
+        }
+    }
+};
 
 /*
  * Few positions: vectors run along the kernel's elements instead. P positions, for
@@ -146,10 +134,10 @@ static void few_positions(const conv &c, int64_t image, int64_t group, int64_t f
     const int64_t k_total = c.ic * c.kh * c.kw, plane = c.oh * c.ow, per_group = c.oc / c.groups;
     const float *x = c.x + (image * c.groups + group) * c.ic * c.h * c.w;
     for (int64_t k0 = 0; k0 < k_total; k0 += FEW_DEPTH) {
-        const int64_t depth = std::min<int64_t>(FEW_DEPTH, k_total - k0), whole = depth / LANES * LANES;
+        const int64_t depth = least(FEW_DEPTH, k_total - k0), whole = depth / LANES * LANES;
         gather(c, x, first, P, k0, depth, columns, 1, FEW_DEPTH);
         for (int64_t o = begin; o < end; o++) {
-            const float *weight = c.weight + (group * per_group + o) * k_total + k0;
+            const float *weight = reinterpret_cast<const float *>(c.weight) + (group * per_group + o) * k_total + k0;
             vec acc[P] = {};
             for (int64_t k = 0; k < whole; k += LANES) {
                 const vec w = load(weight + k);
@@ -166,24 +154,57 @@ static void few_positions(const conv &c, int64_t image, int64_t group, int64_t f
     }
 }
 
-static void conv_part(const conv &c, int ith, int nth) {
-    const int64_t plane = c.oh * c.ow, per_group = c.oc / c.groups;
-    if (plane <= 2 * FEW) {
-        const part channels(per_group, ith, nth);
-        for (int64_t at = 0; at < c.n * c.groups; at++) {
-            const int64_t image = at / c.groups, group = at % c.groups;
-            int64_t p = 0;
-            for (; p + FEW <= plane; p += FEW) {
-                few_positions<FEW>(c, image, group, p, channels.begin, channels.end);
-            }
-            for (; p < plane; p++) few_positions<1>(c, image, group, p, channels.begin, channels.end);
-        }
-        return;
+static void conv_of_few(const conv &c, int ith, int nth) {
+    const int64_t plane = c.oh * c.ow;
+    const part channels(c.oc / c.groups, ith, nth);
+    for (int64_t at = 0; at < c.n * c.groups; at++) {
+        const int64_t image = at / c.groups, group = at % c.groups;
+        int64_t p = 0;
+        for (; p + FEW <= plane; p += FEW) few_positions<FEW>(c, image, group, p, channels.begin, channels.end);
+        for (; p < plane; p++) few_positions<1>(c, image, group, p, channels.begin, channels.end);
     }
-    const int64_t tiles = (plane + TILE - 1) / TILE;
-    const part work(c.n * c.groups * tiles, ith, nth);
-    for (int64_t at = work.begin; at < work.end; at++) {
-        const int64_t first = at % tiles * TILE, outer = at / tiles;
-        conv_tile(c, outer / c.groups, outer % c.groups, first, std::min<int64_t>(TILE, plane - first));
+}
+
+/* The channels of a position lie side by side: so many rows of windows by the weight. */
+template <class How>
+static void conv_to_rows(const conv &c, int ith, int nth) {
+    const int64_t plane = c.oh * c.ow, per_group = c.oc / c.groups, k = c.ic * c.kh * c.kw;
+    const size_t row_bytes = k / c.type.block * c.type.block_bytes;
+    with_share<How>(c.memory, c.n * c.groups, plane, per_group, k, ith, nth, [&](const share &mine, const packing &p) {
+        for (int64_t at = mine.batch.begin; at < mine.batch.end; at++) {
+            const int64_t image = at / c.groups, group = at % c.groups, first = group * per_group;
+            const window_rows windows = {c, c.x + image * c.h * c.w * c.groups * c.ic + group * c.ic};
+            const element_rows weight = {c.type, c.weight + first * row_bytes, row_bytes};
+            multiply_block<How>(windows, weight, mine.rows, mine.columns, k,
+                                {c.bias != nullptr ? c.bias + first : nullptr, nullptr},
+                                c.y + image * plane * c.oc + first, c.oc, p);
+        }
+    });
+}
+
+/* The positions of a channel lie side by side: the weight by so many columns of windows. */
+static void conv_to_planes(const conv &c, int ith, int nth) {
+    const int64_t plane = c.oh * c.ow, per_group = c.oc / c.groups, k = c.ic * c.kh * c.kw;
+    const size_t row_bytes = k / c.type.block * c.type.block_bytes;
+    with_share<as_f32>(c.memory, c.n * c.groups, per_group, plane, k, ith, nth,
+                       [&](const share &mine, const packing &p) {
+                           for (int64_t at = mine.batch.begin; at < mine.batch.end; at++) {
+                               const int64_t group = at % c.groups, first = group * per_group;
+                               const window_columns windows = {c, c.x + at * c.ic * c.h * c.w};
+                               const element_rows weight = {c.type, c.weight + first * row_bytes, row_bytes};
+                               multiply_block<as_f32>(weight, windows, mine.rows, mine.columns, k,
+                                                      {nullptr, c.bias != nullptr ? c.bias + first : nullptr},
+                                                      c.y + at * per_group * plane, plane, p);
+                           }
+                       });
+}
+
+static void conv_part(const conv &c, int ith, int nth) {
+    if (c.channels_last) {
+        narrows(c.type.is) ? conv_to_rows<as_bf16>(c, ith, nth) : conv_to_rows<as_f32>(c, ith, nth);
+    } else if (c.oh * c.ow <= 2 * FEW) {
+        conv_of_few(c, ith, nth);
+    } else {
+        conv_to_planes(c, ith, nth);
     }
 }

@@ -4,7 +4,7 @@
 #include <cstring>
 #include <functional>
 
-#include "cpu_conv.h"
+#include "cpu_variants.h"
 #include "shim_ops.h"
 
 namespace {
@@ -249,18 +249,59 @@ void shim::cast_kernel(ggml_tensor *dst, int ith, int nth, void *) {
     }
 }
 
+shim::element_type shim::element_type_of(ggml_type type) {
+    const ggml_type_traits *t = gg.get_type_traits(type);
+    return {type, t->blck_size, t->type_size, t->to_float};
+}
+
+namespace {
+
+/* Scratch memory, which ggml aligns less than vectors like. */
+shim::scratch memory_of(const ggml_tensor *t) {
+    const size_t behind = -reinterpret_cast<uintptr_t>(t->data) % 64;
+    return {static_cast<char *>(t->data) + behind, int64_t(t->ne[0] - behind)};
+}
+
+const float *floats_of(const ggml_tensor *t) { return t != nullptr ? static_cast<const float *>(t->data) : nullptr; }
+
+}  // namespace
+
+void shim::product_kernel(ggml_tensor *dst, int ith, int nth, void *) {
+    const ggml_tensor *x = dst->src[0], *w = dst->src[1];
+    product p;
+    p.type = element_type_of(w->type);
+    p.x = static_cast<const char *>(x->data);
+    p.w = static_cast<const char *>(w->data);
+    for (int d = 0; d < 3; d++) {
+        p.x_bytes[d] = x->nb[d + 1];
+        p.w_bytes[d] = w->nb[d + 1];
+    }
+    p.m = x->ne[1], p.n = w->ne[1], p.k = x->ne[0];
+    p.batch2 = x->ne[2], p.batch = x->ne[2] * x->ne[3];
+    p.repeat2 = x->ne[2] / w->ne[2], p.repeat3 = x->ne[3] / w->ne[3];
+    p.bias = floats_of(dst->src[3]);
+    p.y = static_cast<float *>(dst->data);
+    p.memory = memory_of(dst->src[2]);
+    multiply(p, ith, nth);
+}
+
 void shim::conv_kernel(ggml_tensor *dst, int ith, int nth, void *) {
-    const ggml_tensor *x = dst->src[0], *weight = dst->src[1], *bias = dst->src[2];
+    const ggml_tensor *x = dst->src[0], *weight = dst->src[1];
     const int32_t *p = kernel_numbers(dst);
     conv c;
-    c.x = static_cast<const float *>(x->data);
-    c.weight = static_cast<const float *>(weight->data);
-    c.bias = bias != nullptr ? static_cast<const float *>(bias->data) : nullptr;
+    c.x = floats_of(x);
+    c.type = element_type_of(weight->type);
+    c.weight = static_cast<const char *>(weight->data);
+    c.bias = floats_of(dst->src[3]);
     c.y = static_cast<float *>(dst->data);
-    c.n = x->ne[3], c.h = x->ne[1], c.w = x->ne[0];
-    c.oc = weight->ne[3], c.ic = weight->ne[2], c.kh = weight->ne[1], c.kw = weight->ne[0];
-    c.groups = x->ne[2] / c.ic;
-    c.oh = dst->ne[1], c.ow = dst->ne[0];
+    c.memory = memory_of(dst->src[2]);
+    c.channels_last = p[6] != 0;
+    // Where the channels are: among ggml's axes columns, rows, channels the last or the first.
+    const int channel = c.channels_last ? 0 : 2, column = c.channels_last ? 1 : 0, row = column + 1;
+    c.n = x->ne[3], c.h = x->ne[row], c.w = x->ne[column];
+    c.oc = weight->ne[3], c.ic = weight->ne[channel], c.kh = weight->ne[row], c.kw = weight->ne[column];
+    c.groups = x->ne[channel] / c.ic;
+    c.oh = dst->ne[row], c.ow = dst->ne[column];
     c.stride_h = p[0], c.stride_w = p[1], c.top = p[2], c.left = p[3], c.dilation_h = p[4], c.dilation_w = p[5];
     convolve(c, ith, nth);
 }

@@ -6,7 +6,7 @@
 #ifndef SHIM_CPU_KERNELS_H
 #define SHIM_CPU_KERNELS_H
 
-#include "table.h"
+#include "cpu_variants.h"
 
 namespace shim {
 
@@ -22,9 +22,12 @@ kernel row_max_kernel;
 kernel top_k_kernel;  // for each dense row the dst->ne[0] largest, first of equals first; then, as i32, where they are
 kernel pad_kernel;    // src[0], f32 with packed rows, number d zeros before it along ggml's axis d, zeros behind it
 kernel cast_kernel;   // between f32 and the integers, dense
+kernel product_kernel;  // src[0] x, src[1] weight as for ggml's product, src[2] scratch memory, src[3] bias, if any
 kernel
-    conv_kernel;  // src[0] x, src[1] weight, src[2] bias, if any; numbers: stride, zeros before, dilation, for h and w each
+    conv_kernel;  // sources likewise; numbers: stride, zeros before, dilation, for h and w each, whether channels last
 kernel lstm_kernel;  // see lower_recurrent.go: src[0..1] the products, src[2] c, src[3..4] biases, if any
+
+element_type element_type_of(ggml_type type);
 
 /* Whether a custom operator runs this kernel. */
 bool runs(const ggml_tensor *t, kernel *k);

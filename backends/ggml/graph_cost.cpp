@@ -21,6 +21,7 @@ double flops(const ggml_tensor *t) {
         case GGML_OP_FLASH_ATTN_EXT:
             return 4 * elements(t->src[0]) * double(t->src[1]->ne[1]);
         case GGML_OP_CUSTOM:
+            if (shim::runs(t, shim::product_kernel)) return 2 * elements(t) * double(t->src[0]->ne[0]);
             if (!shim::runs(t, shim::conv_kernel)) return 2 * elements(t);
             return 2 * elements(t) * double(t->src[1]->ne[0] * t->src[1]->ne[1] * t->src[1]->ne[2]);
         default:
@@ -42,9 +43,12 @@ void shim::graph_cost::add(const ggml_tensor *t) {
             break;
     }
     double bytes = double(gg.nbytes(t));
+    const bool product =
+        t->op == GGML_OP_CUSTOM && (shim::runs(t, shim::product_kernel) || shim::runs(t, shim::conv_kernel));
     for (int i = 0; i < GGML_MAX_SRC && t->src[i] != nullptr; i++) {
-        // Of a table only the rows that are asked for are read.
-        if (t->op != GGML_OP_GET_ROWS) bytes += double(gg.nbytes(t->src[i]));
+        if (t->op == GGML_OP_GET_ROWS) continue;  // of a table only the rows that are asked for are read
+        if (product && i == 2) continue;          // scratch memory, which stays in the cache
+        bytes += double(gg.nbytes(t->src[i]));
     }
     ns += bytes / bytes_per_ns + flops(t) / flops_per_ns;
     steps++;

@@ -27,7 +27,8 @@ func newWindow(across, down ops.Window) (window, bool) {
 // ggml gathers all windows in memory first, and element by element. Shapes are
 // those of conv2d.
 func (c *call) convKernel(x, weight, out tensor.Shape, down, across ops.Window) node {
-	inputs := []node{c.reshape(c.in(0), x...), c.reshape(c.widened(1), weight...)}
+	kernel := c.reshape(c.widened(1), weight...)
+	inputs := []node{c.reshape(c.in(0), x...), kernel, c.productScratch(kernel, weight[0], weight[1:].Elements())}
 	if c.Has(2) {
 		inputs = append(inputs, c.dense(c.in(2)))
 	}
@@ -40,10 +41,6 @@ func (c *call) convKernel(x, weight, out tensor.Shape, down, across ops.Window) 
 	}
 	return c.kernel(C.SHIM_CONV, tensor.Type{DType: tensor.F32, Shape: out}, with, inputs...)
 }
-
-// limitConvLanes lets the kernel use vectors of at most so many floats, so that
-// tests reach the code for lesser processors.
-func limitConvLanes(lanes int) { C.shim_limit_conv_lanes(C.int32_t(lanes)) }
 
 func lowerConv2d(c *call) node {
 	x, k, out := c.In[0].Shape, c.In[1].Shape, c.Out[0].Shape

@@ -71,10 +71,11 @@ func (c *call) conv1dByWindows(along ops.Window) node {
 
 	kernel := c.tapMajor(1, row) // [out channels, all taps, row]
 	kernel = c.view(kernel, first*row*4, tensor.Shape{k[0], taps * row}, []int64{k[2] * row * 4, 4})
-	y := c.mulMat(kernel, windows) // [n, out length, out channels]
+	bias := none
 	if c.Has(2) {
-		y = c.add(y, c.dense(c.in(2)))
+		bias = c.dense(c.in(2))
 	}
+	y := c.product(kernel, windows, bias) // [n, out length, out channels]
 	return c.transpose(y, 0, 2, 1)
 }
 

@@ -2,17 +2,16 @@ package ggml
 
 import "qtsaccel/core/tensor"
 
-// lowerLinear: x w^T + bias. ggml's product takes the weight as it is stored, or
-// rearranged.
+// lowerLinear: x w^T + bias. Products take the weight as it is stored, or rearranged.
 func lowerLinear(c *call) node {
 	x, w := c.In[0].Shape, c.In[1].Shape
-	rows := c.asRows(c.in(0), x)
-	y := c.repackedProduct(1, rows)
-	if y == none {
-		y = c.mulMat(c.dense(c.in(1)), rows)
-	}
+	rows, bias := c.asRows(c.in(0), x), none
 	if c.Has(2) {
-		y = c.add(y, c.dense(c.in(2)))
+		bias = c.dense(c.in(2))
+	}
+	y := c.repackedProduct(1, rows, bias)
+	if y == none {
+		y = c.product(c.dense(c.in(1)), rows, bias)
 	}
 	return c.fromRows(y, append(x[:len(x)-1:len(x)-1], w[0]))
 }

@@ -174,12 +174,6 @@ func (l *lowering) lastAxis(x node, axis, rank int) node {
 	return l.transpose(x, axes...)
 }
 
-// mulMat gives x w^T over the last axes, [.., n_in] by [n_out, n_in] to [.., n_out],
-// summed in f32.
-func (l *lowering) mulMat(w, x node) node {
-	return node{C.shim_mul_mat(l.b, w.t, x.t)}
-}
-
 func (l *lowering) rmsNorm(x node, eps float64) node {
 	return node{C.shim_rms_norm(l.b, x.t, C.float(eps))}
 }

@@ -26,10 +26,10 @@ type repackedWeight struct {
 	bytes int64
 }
 
-// repackedProduct multiplies the rows of x with input i, a weight [n_out, n_in], in a
-// copy of it that is rearranged; none where there is none. Whatever else reads the
-// weight reads it as it is stored.
-func (c *call) repackedProduct(i int, x node) node {
+// repackedProduct is product with input i, a weight [n_out, n_in], in a copy of it that
+// is rearranged; none where there is none. Whatever else reads the weight reads it as it
+// is stored.
+func (c *call) repackedProduct(i int, x, bias node) node {
 	if c.program == nil || c.program.Tensors[c.tensors[i]].Kind != graph.Weight {
 		return none
 	}
@@ -60,7 +60,7 @@ func (c *call) repackedProduct(i int, x node) node {
 		c.noteRepacked(w, layout, r.bytes)
 	}
 	// ggml takes four rows of x at a time as if they lay one behind the other.
-	return c.mulMat(leaf, c.dense(x))
+	return c.ggmlProduct(leaf, c.dense(x), bias)
 }
 
 func (c *call) noteRepacked(w *weights.Tensor, layout repacking, bytes int64) {
@@ -79,13 +79,17 @@ func (c *call) noteRepacked(w *weights.Tensor, layout repacking, bytes int64) {
 // Measured on Zen 4 (2048 by 2048 and 4096 by 8192; 1, 2, 4, 8, 31, 64 and 512 rows; one
 // thread and two), products with rearranged weights take this part of the time: q4_0
 // 0.67 to 1.0, q4_K 0.49 to 0.86, iq4_nl 0.56 to 0.95, mxfp4 0.32 to 0.70; but q2_K 0.95
-// to 1.2, the most at 4 to 31 rows, so that it stays as it is.
+// to 1.2, the most at 4 to 31 rows, so that it stays as it is. Products with so many rows
+// that our own kernel computes them expand the weight as it is stored.
 func (b *Backend) productLayout(w *weights.Tensor, rows int64) (repacking, bool) {
 	layout := repacking{-1}
 	if !b.repack || w.Type.DType == tensor.Q2_K || w.Type.Bytes() == 0 || !w.MayCopy() {
 		return layout, false
 	}
 	ne := extents(w.Type.Shape)
+	if productPays(uint32(dtypes[w.Type.DType]), rows) {
+		return layout, false
+	}
 	failed := C.shim_repack_layout(b.device, dtypes[w.Type.DType], &ne[0], C.int64_t(rows), &layout.number) != 0
 	return layout, !failed && layout.number >= 0
 }

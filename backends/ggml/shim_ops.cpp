@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "builder.h"
-#include "cpu_conv.h"
 #include "cpu_kernels.h"
+#include "cpu_variants.h"
 
 #define NODE(...) return b->node([&](ggml_context *c) -> ggml_tensor * { return __VA_ARGS__; })
 
@@ -134,7 +134,7 @@ shim_tensor shim_custom(shim_graph b, int32_t kernel, int32_t type, const int64_
     static shim::kernel *const kernels[] = {
         shim::concat_kernel, shim::where_kernel,   shim::maximum_kernel, shim::minimum_kernel,
         shim::argmax_kernel, shim::row_max_kernel, shim::pad_kernel,     shim::cast_kernel,
-        shim::lstm_kernel,   shim::conv_kernel,    shim::top_k_kernel,
+        shim::lstm_kernel,   shim::conv_kernel,    shim::top_k_kernel,   shim::product_kernel,
     };
     return b->node([&](ggml_context *c) {
         ggml_tensor *y =
@@ -150,4 +150,9 @@ shim_tensor shim_set_rows(shim_graph b, shim_tensor x, shim_tensor values, shim_
     NODE(gg.set_rows(c, x, values, ids));
 }
 
-void shim_limit_conv_lanes(int32_t lanes) { shim::limit_conv_lanes(lanes); }
+bool shim_product_pays(int32_t type, int64_t m) { return shim::product_pays(ggml_type(type), m); }
+shim_tensor shim_product_scratch(shim_graph b, int32_t type, int64_t m, int64_t k, int32_t threads) {
+    return b->node(
+        [&](ggml_context *c) { return b->scratch_of(c, shim::product_scratch(ggml_type(type), m, k, threads)); });
+}
+bool shim_limit_processor(int32_t processor) { return shim::limit_processor(shim::processor(processor)); }

@@ -82,9 +82,16 @@ enum shim_kernel {
     SHIM_LSTM,
     SHIM_CONV,
     SHIM_TOP_K,
+    SHIM_PRODUCT,
 };
-/* For tests: see cpu_conv.h. */
-void shim_limit_conv_lanes(int32_t lanes);
+/* See cpu_variants.h. */
+bool shim_product_pays(int32_t type, int64_t m);
+bool shim_limit_processor(int32_t processor);
+/*
+ * Scratch memory for a product of m rows over k, or for a convolution as one, on so
+ * many threads. All of a graph share it: it is as much as the largest needs.
+ */
+shim_tensor shim_product_scratch(shim_graph b, int32_t type, int64_t m, int64_t k, int32_t threads);
 
 enum { SHIM_NUMBERS = 8 };
 /* Up to 8 inputs, and what numbers the kernel takes. */

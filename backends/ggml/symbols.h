@@ -31,6 +31,7 @@
     X(set_output)                   \
     X(is_contiguous)                \
     X(type_size)                    \
+    X(get_type_traits)              \
     X(quantize_chunk)               \
     X(add)                          \
     X(sub)                          \

@@ -14,13 +14,12 @@ import (
 // TestConvolutionOfEveryWidth holds the kernel's variants for lesser processors to
 // the formula; the conformance suite meets only the one of this machine.
 func TestConvolutionOfEveryWidth(t *testing.T) {
-	t.Cleanup(func() { limitConvLanes(16) })
+	t.Cleanup(func() { limitProcessor(withAVX512BF16) })
 	b := cpuBackend(t, 1)
 	op, err := ops.Lookup("conv2d")
 	require.NoError(t, err)
 	r := rand.New(rand.NewPCG(3, 4))
-	for _, lanes := range []int{4, 8, 16} {
-		limitConvLanes(lanes)
+	for p := anyProcessor; limitProcessor(p); p++ {
 		for _, c := range []struct {
 			x, w  tensor.Shape
 			attrs []ops.AttrArg
@@ -47,7 +46,7 @@ func TestConvolutionOfEveryWidth(t *testing.T) {
 			want := ops.NewValue(call.Out[0])
 			require.NoError(t, op.Eval(call, []ops.Value{value(f32(c.x...), x), value(f32(c.w...), w)}, []ops.Value{want}))
 			for i := range y {
-				require.InDelta(t, want.F[i], y[i], 1e-3, fmt.Sprintf("%d lanes, %v * %v, element %d", lanes, c.x, c.w, i))
+				require.InDelta(t, want.F[i], y[i], 1e-3, fmt.Sprintf("processor %d, %v * %v, element %d", p, c.x, c.w, i))
 			}
 		}
 	}

@@ -1,0 +1,149 @@
+#include "cpu_variants.h"
+
+#include <atomic>
+#include <cstring>
+#include <utility>
+
+#if defined(__x86_64__)
+#define SHIM_X86_VARIANTS
+#include <immintrin.h>
+#endif
+
+// Vectors stay within this file: it does not matter how others would pass them.
+#pragma GCC diagnostic ignored "-Wpsabi"
+#if !defined(__clang__)  // of gcc 12's own headers
+#pragma GCC diagnostic ignored "-Wuninitialized"
+#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
+#endif
+
+#define TEXT(...) #__VA_ARGS__
+#if defined(__clang__)
+#define BEGIN_FOR(processor) \
+    _Pragma(TEXT(clang attribute push(__attribute__((target(processor))), apply_to = function)))
+#define END_FOR _Pragma("clang attribute pop")
+#else
+#define BEGIN_FOR(processor) _Pragma("GCC push_options") _Pragma(TEXT(GCC target(processor)))
+#define END_FOR _Pragma("GCC pop_options")
+#endif
+
+namespace shim {
+
+namespace {
+
+namespace every {
+#define LANES 4
+#include "cpu_conv_body.h"
+#undef LANES
+}  // namespace every
+
+#if defined(SHIM_X86_VARIANTS)
+
+BEGIN_FOR("avx2,fma,f16c")
+namespace avx2 {
+#define LANES 8
+#include "cpu_conv_body.h"
+#undef LANES
+}  // namespace avx2
+END_FOR
+
+#define LANES 16
+BEGIN_FOR("avx512f,avx512bw,fma,f16c")
+namespace avx512 {
+#include "cpu_conv_body.h"
+}  // namespace avx512
+END_FOR
+
+#define WITH_BF16
+BEGIN_FOR("avx512f,avx512bw,avx512bf16,fma,f16c")
+namespace avx512_bf16 {
+#include "cpu_conv_body.h"
+}  // namespace avx512_bf16
+END_FOR
+#undef WITH_BF16
+#undef LANES
+
+#endif
+
+/* What the kernels compiled for one instruction set are, and what is known of them. */
+struct variant {
+    bool bf16;  // multiplies pairs of bf16; then also quantised weights are
+    void (*product_part)(const product &, int, int);
+    void (*conv_part)(const conv &, int, int);
+    int64_t (*wanted_bytes)(ggml_type type, int64_t rows, int64_t k);
+};
+
+const variant variants[] = {
+    {false, every::product_part, every::conv_part, every::wanted_by},
+#if defined(SHIM_X86_VARIANTS)
+    {false, avx2::product_part, avx2::conv_part, avx2::wanted_by},
+    {false, avx512::product_part, avx512::conv_part, avx512::wanted_by},
+    {true, avx512_bf16::product_part, avx512_bf16::conv_part, avx512_bf16::wanted_by},
+#endif
+};
+
+/* The best processor, of those that the kernels know, that this one is. */
+processor best() {
+#if defined(SHIM_X86_VARIANTS)
+    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw")) {
+        return __builtin_cpu_supports("avx512bf16") ? with_avx512_bf16 : with_avx512;
+    }
+    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) return with_avx2;
+#endif
+    return any_processor;
+}
+
+std::atomic<processor> chosen{best()};
+
+const variant &of_chosen() { return variants[chosen.load(std::memory_order_relaxed)]; }
+
+}  // namespace
+
+bool product_pays(ggml_type type, int64_t m) {
+    if (chosen == any_processor) return false;
+    // Few rows do not repay laying a weight out in panels, and the less it takes ggml to
+    // read it, the later.
+    constexpr int64_t never = INT64_MAX;
+    const bool bf16 = of_chosen().bf16;
+    switch (type) {
+        case GGML_TYPE_F32:
+            return m >= 16;
+        case GGML_TYPE_F16:
+            return m >= 8;
+        case GGML_TYPE_BF16:
+            return m >= (bf16 ? 8 : 32);
+        case GGML_TYPE_Q8_0:
+        case GGML_TYPE_Q4_0:
+            return m >= (bf16 ? 32 : never);
+        case GGML_TYPE_Q4_1:
+        case GGML_TYPE_Q5_1:
+        case GGML_TYPE_Q4_K:
+        case GGML_TYPE_Q5_K:
+            return m >= 32;
+        case GGML_TYPE_Q3_K:
+        case GGML_TYPE_MXFP4:
+            return m >= 64;
+        case GGML_TYPE_Q5_0:
+        case GGML_TYPE_Q2_K:
+        case GGML_TYPE_Q6_K:
+        case GGML_TYPE_IQ4_NL:
+            return m >= (bf16 ? 128 : never);
+        default:
+            return false;
+    }
+}
+
+int64_t product_scratch(ggml_type type, int64_t m, int64_t k, int threads) {
+    return of_chosen().wanted_bytes(type, m, k) * threads + 64;  // to align it
+}
+
+void multiply(const product &p, int ith, int nth) { of_chosen().product_part(p, ith, nth); }
+
+void convolve(const conv &c, int ith, int nth) { of_chosen().conv_part(c, ith, nth); }
+
+bool limit_processor(processor p) {
+    const processor has = best();
+    chosen = p < has ? p : has;
+    return p <= has;
+}
+
+}  // namespace shim
