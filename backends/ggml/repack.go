@@ -83,7 +83,7 @@ func (c *call) noteRepacked(w *weights.Tensor, layout repacking, bytes int64) {
 // that our own kernel computes them expand the weight as it is stored.
 func (b *Backend) productLayout(w *weights.Tensor, rows int64) (repacking, bool) {
 	layout := repacking{-1}
-	if !b.repack || w.Type.DType == tensor.Q2_K || w.Type.Bytes() == 0 || !w.MayCopy() {
+	if d := w.Type.DType; !b.repack || !d.Quantised() || d == tensor.Q2_K || w.Type.Bytes() == 0 || !w.MayCopy() {
 		return layout, false
 	}
 	ne := extents(w.Type.Shape)
