@@ -129,37 +129,44 @@ func (b *bench) ready(path string, p weights.Placement, eager bool) error {
 	return nil
 }
 
+// outer multiplies numbers with the first and the last matrix.
+func (b *bench) outer(path string) (y []float32, err error) {
+	w, err := weights.OpenWith(path, weights.Options{Placement: weights.Mapped})
+	if err != nil {
+		return nil, err
+	}
+	defer w.Release()
+	names := matrixNames()
+	p, err := b.newPlan(w, 1, names[0], names[len(names)-1])
+	if err != nil {
+		return nil, err
+	}
+	defer p.close()
+	x := unsafe.Slice((*float32)(p.in[0].Data), columns)
+	for i := range x {
+		x[i] = float32(i%7) - 3
+	}
+	err = p.run()
+	for _, o := range p.out {
+		y = append(y, unsafe.Slice((*float32)(o.Data), o.Bytes/4)...)
+	}
+	return y, err
+}
+
 // same finds that the first and the last matrix are not on the device as on the CPU.
 func (b *bench) same(cpu *bench, path string) error {
-	names := matrixNames()
-	names = []string{names[0], names[matrices-1]}
-	var got [2][]float32
-	for i, on := range []*bench{b, cpu} {
-		w, err := weights.OpenWith(path, weights.Options{Placement: weights.Mapped})
-		if err != nil {
-			return err
-		}
-		defer w.Release()
-		p, err := on.newPlan(w, 1, names...)
-		if err != nil {
-			return err
-		}
-		defer p.close()
-		x := unsafe.Slice((*float32)(p.in[0].Data), columns)
-		for j := range x {
-			x[j] = float32(j%7) - 3
-		}
-		if err := p.run(); err != nil {
-			return err
-		}
-		for _, o := range p.out {
-			got[i] = append(got[i], unsafe.Slice((*float32)(o.Data), o.Bytes/4)...)
-		}
+	got, err := b.outer(path)
+	if err != nil {
+		return err
+	}
+	want, err := cpu.outer(path)
+	if err != nil {
+		return err
 	}
 	worst, largest := 0.0, 0.0
-	for i := range got[0] {
-		worst = max(worst, math.Abs(float64(got[0][i]-got[1][i])))
-		largest = max(largest, math.Abs(float64(got[1][i])))
+	for i := range want {
+		worst = max(worst, math.Abs(float64(got[i]-want[i])))
+		largest = max(largest, math.Abs(float64(want[i])))
 	}
 	if !(worst <= 1e-2*largest) || largest == 0 {
 		return fmt.Errorf("products on the device are off by %g of at most %g", worst, largest)

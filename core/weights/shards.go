@@ -136,7 +136,11 @@ func (s *source) readIndexed() error {
 		return err
 	}
 	for _, t := range s.tensors {
-		if want := index.Of[t.Name]; want != filepath.Base(t.file.path) {
+		want, ok := index.Of[t.Name]
+		if !ok {
+			return status.Errorf(status.Corrupt, "%q: tensor %.200q of %q is not in the index", f.path, t.Name, filepath.Base(t.file.path))
+		}
+		if want != filepath.Base(t.file.path) {
 			return status.Errorf(status.Corrupt, "%q: tensor %.200q is in %q; by the index it is in %q", f.path, t.Name, filepath.Base(t.file.path), want)
 		}
 		delete(index.Of, t.Name)

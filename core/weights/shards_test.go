@@ -170,7 +170,7 @@ func TestWrongIndexes(t *testing.T) {
 		words []string
 	}{
 		`{"weight_map": {"a": "one", "bb": "one", "ccc": "none"}}`:                                                {status.IO, []string{"none", "no such file", "a part of"}},
-		`{"weight_map": {"a": "one", "bb": "one", "x": "two"}}`:                                                   {status.Corrupt, []string{`"ccc"`, `"two"`, `by the index it is in ""`}},
+		`{"weight_map": {"a": "one", "bb": "one", "x": "two"}}`:                                                   {status.Corrupt, []string{`"ccc"`, `"two"`, `is not in the index`}},
 		`{"weight_map": {"a": "one", "bb": "two", "ccc": "two"}}`:                                                 {status.Corrupt, []string{`"bb"`, `"one"`, `by the index it is in "two"`}},
 		`{"weight_map": {"a": "one", "bb": "one", "more": "one"}}`:                                                {status.Corrupt, []string{`"more" is not in "one"`}},
 		`{"weight_map": {"a": "one", "bb": "one", "other": "three"}}`:                                             {status.Corrupt, []string{`"a" is in "one", too`}},

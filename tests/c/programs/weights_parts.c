@@ -157,7 +157,8 @@ static void sharded_safetensors(void) {
     holds(w, "b", 7);
     OK(qtsa_weights_free(w));
     write_file(name, wrong, strlen(wrong));
-    REFUSED(QTSA_ERR_CORRUPT, qtsa_weights_open(path_of(name), NULL, &w), "\"b\"", "two.safetensors");
+    REFUSED(QTSA_ERR_CORRUPT, qtsa_weights_open(path_of(name), NULL, &w), "\"b\"", "two.safetensors",
+            "not in the index");
     write_file(name, index, strlen(index));
     CHECK(unlink(path_of("two.safetensors")) == 0);
     REFUSED(QTSA_ERR_IO, qtsa_weights_open(path_of(name), NULL, &w), "two.safetensors", "no such file");
