@@ -43,6 +43,14 @@ func cpuBackend(t testing.TB, threads int) *Backend {
 	return b
 }
 
+// plainBackend keeps weights as they are stored.
+func plainBackend(t testing.TB, threads int) *Backend {
+	b, err := New(openLibrary(t), Options{Device: "cpu", Threads: threads, NoRepack: true})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, b.Close()) })
+	return b
+}
+
 func newStream(t testing.TB, b backend.Backend) backend.Stream {
 	s, err := b.NewStream()
 	require.NoError(t, err)

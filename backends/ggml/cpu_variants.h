@@ -50,10 +50,11 @@ struct product {
 };
 
 /*
- * Whether multiply() is to be taken for a product of m rows rather than ggml: the one
- * place where that is decided, by measurement (docs/dense-products.md).
+ * Whether multiply() is to be taken for a product of m rows rather than ggml, which reads
+ * the weight as it is stored, or rearranged by repack.cpp: the one place where that is
+ * decided, by measurement.
  */
-bool product_pays(ggml_type type, int64_t m);
+bool product_pays(ggml_type type, int64_t m, bool rearranged);
 
 /*
  * How much scratch memory multiply() likes to have on so many threads; so does

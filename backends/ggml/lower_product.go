@@ -31,13 +31,13 @@ func (l *lowering) ggmlProduct(w, x, bias node) node {
 }
 
 func (l *lowering) takesProduct(w, x node) bool {
-	return l.backend.cpu && w.t != nil && x.is(tensor.F32) && x.packed() && w.packed() && productPays(w.t._type, x.ne(1))
+	return l.backend.cpu && w.t != nil && x.is(tensor.F32) && x.packed() && w.packed() && productPays(w.t._type, x.ne(1), false)
 }
 
 // productPays says whether the kernel computes products of so many rows with a weight of
-// one of ggml's types.
-func productPays(weight uint32, rows int64) bool {
-	return bool(C.shim_product_pays(C.int32_t(weight), C.int64_t(rows)))
+// one of ggml's types, where ggml would read it as it is stored, or rearranged.
+func productPays(weight uint32, rows int64, rearranged bool) bool {
+	return bool(C.shim_product_pays(C.int32_t(weight), C.int64_t(rows), C.bool(rearranged)))
 }
 
 // productScratch is what a product of m rows over k takes beside its factors.

@@ -29,7 +29,7 @@ func TestProductsOfEveryProcessor(t *testing.T) {
 	blocks := [][3]int64{
 		{manyRows, 1, 256}, {129, 31, 256}, {130, 33, 512}, {133, 49, 768}, {135, 97, 256}, {521, 17, 256}, {130, 7, 5376},
 	}
-	alone, together := cpuBackend(t, 1), cpuBackend(t, 2)
+	alone, together := plainBackend(t, 1), plainBackend(t, 2)
 	for _, d := range []tensor.DType{
 		tensor.F32, tensor.F16, tensor.BF16, tensor.Q8_0, tensor.Q4_0, tensor.Q4_1, tensor.Q5_0, tensor.Q5_1,
 		tensor.Q2_K, tensor.Q3_K, tensor.Q4_K, tensor.Q5_K, tensor.Q6_K, tensor.IQ4NL, tensor.MXFP4,
@@ -45,7 +45,7 @@ func TestProductsOfEveryProcessor(t *testing.T) {
 			}
 			for with := anyProcessor; limitProcessor(with); with++ {
 				// The others are ggml's, which the conformance suite holds to the formula.
-				if productPays(uint32(dtypes[d]), s[0]) {
+				if productPays(uint32(dtypes[d]), s[0], false) {
 					p.check(t, with, b)
 				}
 			}

@@ -65,33 +65,42 @@ func (c *call) repackedProduct(i int, x, bias node) node {
 
 func (c *call) noteRepacked(w *weights.Tensor, layout repacking, bytes int64) {
 	r := backend.RepackedWeight{
-		Weight: w.Name, DType: w.Type.DType.String(), Bytes: bytes,
-		Layout: C.GoString(C.shim_repack_name(c.backend.device, layout.number)),
+		Weight: w.Name, DType: w.Type.DType.String(), Layout: c.backend.layoutName(layout), Bytes: bytes,
 	}
 	if list := &c.executable.repacked; !slices.Contains(*list, r) {
 		*list = append(*list, r)
 	}
 }
 
-// productLayout chooses how a product of so many rows finds a weight; false: as it is
-// stored. This is the one place that decides it.
+// interleaved is ggml's name of the layout whose products ours are measured against.
+const interleaved = "CPU_REPACK"
+
+// productLayout chooses the layout in which a product of so many rows finds a weight;
+// false: as it is stored, for ggml or for our own kernel.
 //
 // Measured on Zen 4 (2048 by 2048 and 4096 by 8192; 1, 2, 4, 8, 31, 64 and 512 rows; one
-// thread and two), products with rearranged weights take this part of the time: q4_0
-// 0.67 to 1.0, q4_K 0.49 to 0.86, iq4_nl 0.56 to 0.95, mxfp4 0.32 to 0.70; but q2_K 0.95
-// to 1.2, the most at 4 to 31 rows, so that it stays as it is. Products with so many rows
-// that our own kernel computes them expand the weight as it is stored.
+// thread and two), ggml's products with rearranged weights take this part of the time:
+// q4_0 0.67 to 1.0, q4_K 0.49 to 0.86, iq4_nl 0.56 to 0.95, mxfp4 0.32 to 0.70; but q2_K
+// 0.95 to 1.2, the most at 4 to 31 rows, so that it stays as it is. With AMX, whose layout
+// ggml prefers where there is one, they take 0.23 to 0.7, and less than our kernel for any
+// number of rows.
 func (b *Backend) productLayout(w *weights.Tensor, rows int64) (repacking, bool) {
-	layout := repacking{-1}
+	layout, dtype := repacking{-1}, dtypes[w.Type.DType]
 	if d := w.Type.DType; !b.repack || !d.Quantised() || d == tensor.Q2_K || w.Type.Bytes() == 0 || !w.MayCopy() {
 		return layout, false
 	}
 	ne := extents(w.Type.Shape)
-	if productPays(uint32(dtypes[w.Type.DType]), rows) {
+	if C.shim_repack_layout(b.device, dtype, &ne[0], C.int64_t(rows), &layout.number) != 0 || layout.number < 0 {
 		return layout, false
 	}
-	failed := C.shim_repack_layout(b.device, dtypes[w.Type.DType], &ne[0], C.int64_t(rows), &layout.number) != 0
-	return layout, !failed && layout.number >= 0
+	if b.layoutName(layout) == interleaved && productPays(uint32(dtype), rows, true) {
+		return layout, false
+	}
+	return layout, true
+}
+
+func (b *Backend) layoutName(l repacking) string {
+	return C.GoString(C.shim_repack_name(b.device, l.number))
 }
 
 // rowsApart is the least of rows that are rearranged by themselves: layouts move rows

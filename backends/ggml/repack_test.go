@@ -189,10 +189,7 @@ func TestWhatIsNeverRepacked(t *testing.T) {
 	require.NoError(t, lent.Declare("w", at.Type))
 	require.NoError(t, lent.SetArray("w", weights.Array{Type: at.Type, Data: data, Release: func() {}}))
 
-	usual := cpuBackend(t, 1)
-	plain, err := New(openLibrary(t), Options{Device: "cpu", Threads: 1, NoRepack: true})
-	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, plain.Close()) })
+	usual, plain := cpuBackend(t, 1), plainBackend(t, 1)
 	for _, c := range []struct {
 		name     string
 		backend  *Backend

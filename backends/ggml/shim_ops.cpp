@@ -150,7 +150,9 @@ shim_tensor shim_set_rows(shim_graph b, shim_tensor x, shim_tensor values, shim_
     NODE(gg.set_rows(c, x, values, ids));
 }
 
-bool shim_product_pays(int32_t type, int64_t m) { return shim::product_pays(ggml_type(type), m); }
+bool shim_product_pays(int32_t type, int64_t m, bool rearranged) {
+    return shim::product_pays(ggml_type(type), m, rearranged);
+}
 shim_tensor shim_product_scratch(shim_graph b, int32_t type, int64_t m, int64_t k, int32_t threads) {
     return b->node(
         [&](ggml_context *c) { return b->scratch_of(c, shim::product_scratch(ggml_type(type), m, k, threads)); });

@@ -85,7 +85,7 @@ enum shim_kernel {
     SHIM_PRODUCT,
 };
 /* See cpu_variants.h. */
-bool shim_product_pays(int32_t type, int64_t m);
+bool shim_product_pays(int32_t type, int64_t m, bool rearranged);
 bool shim_limit_processor(int32_t processor);
 /*
  * Scratch memory for a product of m rows over k, or for a convolution as one, on so
