@@ -27,6 +27,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -93,12 +94,7 @@ func (s *scene) play(b *markdown.Block) {
 	if !expected {
 		s.printed, s.swift = nil, b.Lang == "swift"
 	}
-	switch b.Lang {
-	case "c", "cpp", "python", "swift", "cmake", "json", "text", "sh", "console", "go", "diff":
-	case "":
-		s.t.Errorf("%s: a block without a language", b.Where())
-		return
-	default:
+	if !known(b) {
 		s.t.Errorf("%s: no test knows the language %q", b.Where(), b.Lang)
 		return
 	}
@@ -123,6 +119,18 @@ func (s *scene) play(b *markdown.Block) {
 			requireJSON(t, b)
 		}
 	})
+}
+
+// known says whether a block's language is one that the tests know.
+func known(b *markdown.Block) bool {
+	return slices.Contains([]string{"c", "cpp", "python", "swift", "cmake", "json", "text", "sh", "console", "go", "diff"}, b.Lang)
+}
+
+func TestOtherLanguagesAreRefused(t *testing.T) {
+	require.True(t, known(&markdown.Block{Lang: "c"}))
+	for _, lang := range []string{"", "rust", "bash", "C"} {
+		require.False(t, known(&markdown.Block{Lang: lang}), lang)
+	}
 }
 
 func (s *scene) end() {
