@@ -1232,9 +1232,11 @@ enum {
 };
 
 /*
- * Makes the thresholds anew, which takes under a second where they are measured.
- * Without it, that happens when they are needed first, as the environment variable
- * QTSACCEL_CALIBRATE says: auto, force or off. Since 0.1.
+ * Makes the thresholds anew. To measure them takes under a second, or until the call
+ * returns in which a driver compiled kernels. Without it, that happens when they are
+ * needed first, as the environment variable QTSACCEL_CALIBRATE says: auto, force or off.
+ * The first answer then waits for 0.9 s at most; what takes longer goes on beside, and
+ * until it is there the built-in thresholds stand. Since 0.1.
  */
 QTSA_API qtsa_status qtsa_backend_calibrate(qtsa_backend backend, int32_t how);
 

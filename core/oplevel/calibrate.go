@@ -18,10 +18,13 @@ import (
 )
 
 // A calibration times four calls on the device and on the CPU beside it: one that is
-// all overhead, one that is all transfer, and large ones of each class. It ends
-// within budget, leaving out what there is no time for.
+// all overhead, one that is all transfer, and large ones of each class. It ends with
+// the call in which its budget is used up, leaving out what there is no time for.
 const (
-	calibrationBudget = 900 * time.Millisecond
+	// answerBudget is for a calibration that somebody waits for, and how long the first
+	// answer waits for one that goes on beside.
+	answerBudget      = 900 * time.Millisecond
+	calibrationBudget = 3 * time.Second
 	// sampleBudget is what repeating one call may take. Half of it for a single call
 	// is reason enough not to try a larger one.
 	sampleBudget = 20 * time.Millisecond
@@ -144,19 +147,19 @@ type speed struct {
 	secondsPerFlop           [len(classes)]float64 // NaN: not measured
 }
 
-func (c *Calls) measure(cpu *Calls) (*thresholds, error) {
+func (c *Calls) measure(cpu *Calls, budget time.Duration) (*thresholds, error) {
 	b := &bench{x: make([]float32, benchFloats), y: make([]float32, benchFloats)}
 	for i := range b.x {
 		b.x[i] = float32(i%31) / 32
 	}
 	// The CPU first: a device's first use may take all the time that there is.
 	begun := time.Now()
-	b.deadline = begun.Add(calibrationBudget / 2)
+	b.deadline = begun.Add(answerBudget / 2)
 	host, err := cpu.speed(b)
 	if err != nil {
 		return nil, err
 	}
-	b.deadline = begun.Add(calibrationBudget)
+	b.deadline = begun.Add(budget)
 	device, err := c.speed(b)
 	if err != nil {
 		return nil, err

@@ -104,8 +104,11 @@ func New(impl backend.Backend, a Around) *Calls {
 	return c
 }
 
-// Close gives everything back. No call is under way, and no matrix is left.
+// Close gives everything back, after a measurement that goes on has ended. No call is
+// under way, and no matrix is left.
 func (c *Calls) Close() {
+	c.wants.lockIdle()
+	defer c.wants.mu.Unlock()
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for _, w := range c.free {

@@ -351,6 +351,44 @@ func TestCalibrationEnds(t *testing.T) {
 	}
 }
 
+// A device that compiles its kernels for two seconds: the first answer does not wait for
+// that, and later ones have what was measured meanwhile.
+func TestTheFirstAnswerDoesNotWaitForASlowStart(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var started atomic.Bool
+		c := open(t, &fake{name: "vulkan:0", slow: func(*graph.Program) time.Duration {
+			if !started.Swap(true) {
+				return 2 * time.Second
+			}
+			return time.Millisecond
+		}}, Around{
+			Getenv: func(string) string { return t.TempDir() },
+			Beside: []Opener{func() (backend.Backend, error) {
+				return &fake{name: "cpu", slow: func(*graph.Program) time.Duration { return 10 * time.Millisecond }}, nil
+			}},
+		})
+		start := time.Now()
+		first, err := c.Threshold("matmul")
+		require.NoError(t, err)
+		require.Less(t, time.Since(start), time.Second)
+		require.Equal(t, builtIn.of[matmulClass], first)
+
+		start = time.Now()
+		_, err = c.Threshold("matmul")
+		require.NoError(t, err)
+		require.Zero(t, time.Since(start), "only the first waits")
+
+		// What a host sets is added to what was measured.
+		require.NoError(t, c.SetThreshold("conv2d", Threshold{MinFlops: 7}))
+		measured, err := c.Threshold("matmul")
+		require.NoError(t, err)
+		require.NotEqual(t, first, measured)
+		set, err := c.Threshold("conv2d")
+		require.NoError(t, err)
+		require.Equal(t, Threshold{MinFlops: 7}, set)
+	})
+}
+
 func TestCompareSolvesForOperations(t *testing.T) {
 	host := speed{overhead: 1e-6}
 	device := speed{overhead: 11e-6, secondsPerByte: 1e-10}

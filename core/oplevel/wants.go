@@ -4,6 +4,7 @@ import (
 	"math"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"qtsaccel/core/ops"
 	"qtsaccel/core/status"
@@ -75,8 +76,17 @@ var builtIn = thresholds{
 var always = thresholds{source: "nothing beside"}
 
 type wants struct {
-	mu    sync.Mutex // held while a table is made
+	mu    sync.Mutex // held while a table is made or waited for
 	table atomic.Pointer[thresholds]
+	first chan struct{} // closed when the first table is there; nil before it is asked for
+}
+
+// lockIdle takes the lock when no measurement goes on.
+func (w *wants) lockIdle() {
+	w.mu.Lock()
+	if w.first != nil {
+		<-w.first
+	}
 }
 
 // Calibration says where the thresholds come from; the values are the header's.
@@ -95,16 +105,16 @@ func (c *Calls) Calibrate(how Calibration) error {
 	if how < CalibrateAuto || how > CalibrateOff {
 		return status.Errorf(status.InvalidArgument, "calibration is %d, want 0 to 2", int32(how))
 	}
-	c.wants.mu.Lock()
+	c.wants.lockIdle()
 	defer c.wants.mu.Unlock()
-	t, err := c.calibrated(how)
+	t, err := c.calibrated(how, answerBudget)
 	if err == nil {
 		c.wants.table.Store(t)
 	}
 	return err
 }
 
-func (c *Calls) calibrated(how Calibration) (*thresholds, error) {
+func (c *Calls) calibrated(how Calibration, budget time.Duration) (*thresholds, error) {
 	if c.onHost() {
 		return &always, nil
 	}
@@ -121,7 +131,7 @@ func (c *Calls) calibrated(how Calibration) (*thresholds, error) {
 			return t, nil
 		}
 	}
-	t, err := c.measure(cpu)
+	t, err := c.measure(cpu, budget)
 	if err != nil {
 		return nil, status.Wrapf(err, "calibration")
 	}
@@ -129,22 +139,35 @@ func (c *Calls) calibrated(how Calibration) (*thresholds, error) {
 	return t, nil
 }
 
-// thresholds gives the table in force, made if there is none.
+// thresholds gives the table in force. The first to ask waits no longer than
+// answerBudget for it: where a measurement takes longer, since a driver compiles kernels
+// first, what is built in stands until it is there.
 func (c *Calls) thresholds() *thresholds {
 	if t := c.wants.table.Load(); t != nil {
 		return t
 	}
 	c.wants.mu.Lock()
 	defer c.wants.mu.Unlock()
+	if c.wants.first == nil {
+		first := make(chan struct{})
+		c.wants.first = first
+		go func() { // which Close waits for
+			defer close(first)
+			t, err := c.calibrated(c.calibrationWanted(), calibrationBudget)
+			if err != nil {
+				t = &builtIn // a device that fails here tells so when it is used
+			}
+			c.wants.table.CompareAndSwap(nil, t)
+		}()
+		select {
+		case <-first:
+		case <-time.After(answerBudget):
+		}
+	}
 	if t := c.wants.table.Load(); t != nil {
 		return t
 	}
-	t, err := c.calibrated(c.calibrationWanted())
-	if err != nil {
-		t = &builtIn // a device that fails here tells so when it is used
-	}
-	c.wants.table.Store(t)
-	return t
+	return &builtIn
 }
 
 func (c *Calls) worthwhile(op string, w work) bool {
@@ -168,13 +191,10 @@ func (c *Calls) SetThreshold(op string, t Threshold) error {
 	if !(t.MinFlops >= 0) || !(t.FlopsPerByte >= 0) {
 		return status.Errorf(status.InvalidArgument, "threshold of %q: min_flops is %v, flops_per_byte %v, want 0 or more", op, t.MinFlops, t.FlopsPerByte)
 	}
-	old := c.thresholds()
-	c.wants.mu.Lock()
+	c.thresholds()
+	c.wants.lockIdle()
 	defer c.wants.mu.Unlock()
-	if now := c.wants.table.Load(); now != nil {
-		old = now
-	}
-	next := *old
+	next := *c.wants.table.Load()
 	next.of[classOf(op)] = t
 	next.source = "set by the host"
 	c.wants.table.Store(&next)

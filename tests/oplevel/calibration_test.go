@@ -13,9 +13,9 @@ import (
 	"qtsaccel/core/tensor"
 )
 
-// On a card the first calibration takes under a second, what a device needs at its first
-// calls included, and finds what holds: that large products are worth its while, and
-// small ones not.
+// On a card the first answer comes within a second, what a device needs at its first calls
+// included. What is measured, by then or where a driver compiles kernels soon after, holds:
+// large products are worth its while, and small ones not.
 func TestCalibrationOnACard(t *testing.T) {
 	for _, api := range []struct{ name, variable string }{{"cuda", "QTSACCEL_TEST_CUDA"}, {"vulkan", "QTSACCEL_TEST_VULKAN"}} {
 		t.Run(api.name, func(t *testing.T) {
@@ -38,11 +38,11 @@ func TestCalibrationOnACard(t *testing.T) {
 			small, err := c.Wants("matmul", []int64{1, 32, 32})
 			took := time.Since(start)
 			require.NoError(t, err)
-			report := c.Stats()
-			t.Logf("%s: calibrated in %v\n%s", b.Info().Description, took, report.Text())
 			require.Less(t, took, time.Second)
-			require.Equal(t, "measured", report.ThresholdsSource)
 			require.False(t, small)
+			require.Eventually(t, func() bool { return c.Stats().ThresholdsSource == "measured" }, 10*time.Second, time.Millisecond)
+			report := c.Stats()
+			t.Logf("%s: first answer after %v, calibrated after %v\n%s", b.Info().Description, took, time.Since(start), report.Text())
 			large, err := c.Wants("matmul", []int64{512, 4096, 4096})
 			require.NoError(t, err)
 			require.True(t, large)
