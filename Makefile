@@ -264,7 +264,7 @@ test-system-ggml: ## Run SYSTEM_GGML_TARGETS in a Debian trixie root with ggml f
 test-vulkan-source: ## Build Vulkan's plugin from source in a Debian trixie root, and test the operators on it (as root)
 	@build/deps.sh $(DEBIAN_SYSTEM_TEST)
 	@SYSTEM_GGML_PACKAGES='$(DEBIAN_VULKAN) cmake glslc libvulkan-dev spirv-headers' \
-	  build/test-system-ggml.sh $(DIST)/trixie-source GGML=prebuilt GGML_VULKAN=1 ggml-source test-vulkan-operators
+	  build/test-system-ggml.sh $(DIST)/trixie-source GGML= GGML_VULKAN=1 ggml-source test-vulkan-operators
 
 # The operators, the C API and the models on whatever ggml was provided.
 .PHONY: test-on-this-ggml
