@@ -220,6 +220,16 @@ test-swift: examples static-lib test-data ## Test the Swift package, with swift 
 	@build/test-swift.sh $(DIST)/trixie-swift $(DIST)/prefix $(DIST)/swift
 	@QTSACCEL_TEST_SWIFT=1 go test -count=1 ./tests/swift
 
+# What a Swift package's binaryTarget takes: the dylib, whose install name is @rpath's,
+# and the header with a module map. The plugins go beside the dylib in the app.
+.PHONY: xcframework
+xcframework: lib ## On a Mac: make dist/CQtsAccel.xcframework, for a Swift package's binaryTarget
+	@command -v xcodebuild >/dev/null || { echo 'xcframework: needs xcodebuild, on a Mac'; exit 1; }
+	@rm -rf $(DIST)/CQtsAccel.xcframework $(DIST)/xcframework-headers && mkdir -p $(DIST)/xcframework-headers
+	@cp include/qtsaccel.h $(DIST)/xcframework-headers/
+	@printf 'module CQtsAccel [system] { header "qtsaccel.h" export * }\n' >$(DIST)/xcframework-headers/module.modulemap
+	@xcodebuild -create-xcframework -library $(LIB) -headers $(DIST)/xcframework-headers -output $(DIST)/CQtsAccel.xcframework
+
 .PHONY: test-race
 test-race: ggml ## Run the Go tests with the race detector
 	@QTSACCEL_TEST_RACE=1 go test -race ./...

@@ -1,7 +1,8 @@
 // contest ROUNDS [CASE]: runs the contestants linked into this program in turn, ROUNDS
 // times, the first one changing from round to round, and writes one JSON object:
-// per contestant the microseconds per unit of each round, the heap allocations per
-// unit that its thread made, and its largest error; or why it cannot do the job. With
+// per contestant the microseconds per unit of each round, by the clock and of the
+// processor, the heap allocations per unit that its thread made, and its largest error;
+// or why it cannot do the job. With
 // a case, only those whose name ends in it.
 #include "contest.hpp"
 
@@ -9,6 +10,7 @@
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
+#include <ctime>
 #include <stdexcept>
 #include <vector>
 
@@ -32,7 +34,7 @@ std::vector<Entered> &entries() {
 struct Lane {
     std::string name;
     std::unique_ptr<Contestant> contestant;
-    std::vector<double> micros;
+    std::vector<double> micros, cpu_micros;
     double allocations = 0;
     double error = 0;
     std::string cannot;
@@ -49,13 +51,16 @@ struct Lane {
     void run(bool warm_up) {
         const double units = static_cast<double>(contestant->units());
         const long before = heap_count();
+        const double cpu_start = cpu_seconds();
         const auto start = std::chrono::steady_clock::now();
         contestant->round();
         const std::chrono::duration<double, std::micro> took = std::chrono::steady_clock::now() - start;
+        const double cpu = (cpu_seconds() - cpu_start) * 1e6;
         const long after = heap_count();
         error = std::max(error, contestant->check());
         if (!warm_up) {
             micros.push_back(took.count() / units);
+            cpu_micros.push_back(cpu / units);
             allocations = static_cast<double>(after - before) / units;
         }
     }
@@ -67,13 +72,26 @@ struct Lane {
         }
         std::printf("%s\n{\"name\":\"%s\",\"units\":%ld,\"allocations\":%g,\"error\":%g,\"micros\":[", separator,
                     name.c_str(), contestant->units(), allocations, error);
-        for (size_t i = 0; i < micros.size(); i++) {
-            std::printf("%s%.6g", i == 0 ? "" : ",", micros[i]);
-        }
+        print(micros);
+        std::printf("],\"cpu_micros\":[");
+        print(cpu_micros);
         std::printf("]}");
     }
 
   private:
+    // Of all threads of the process.
+    static double cpu_seconds() {
+        timespec t;
+        clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+        return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_nsec) * 1e-9;
+    }
+
+    static void print(const std::vector<double> &values) {
+        for (size_t i = 0; i < values.size(); i++) {
+            std::printf("%s%.6g", i == 0 ? "" : ",", values[i]);
+        }
+    }
+
     // Text that may stand between quotation marks in JSON.
     static std::string quotable(std::string text) {
         for (char &c : text) {

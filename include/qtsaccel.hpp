@@ -523,7 +523,7 @@ class weights : public detail::handle<qtsa_weights, qtsa_weights_free> {
     result<std::string> name(std::size_t index) const { return detail::text(qtsa_weights_name_copy, get(), index); }
     /* Puts tensors onto a backend's device ahead of plans: those whose names match one of
      * the patterns, or all. */
-    result<void> upload(const backend &to, const std::vector<std::string> &patterns = {}, progress told = {}) const {
+    result<void> upload(backend_ref to, const std::vector<std::string> &patterns = {}, progress told = {}) const {
         std::vector<const char *> names;
         for (const std::string &p : patterns) names.push_back(p.c_str());
         qtsa_upload_options o{};
@@ -534,7 +534,7 @@ class weights : public detail::handle<qtsa_weights, qtsa_weights_free> {
         o.user = &told;
         return detail::done(told.ended(qtsa_weights_upload(get(), to.get(), &o)));
     }
-    result<std::uint64_t> device_bytes(const backend &on) const {
+    result<std::uint64_t> device_bytes(backend_ref on) const {
         std::uint64_t n = 0;
         const qtsa_status status = qtsa_weights_device_bytes(get(), on.get(), &n);
         return detail::made<std::uint64_t>(status, n);

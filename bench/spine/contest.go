@@ -18,6 +18,7 @@ type lane struct {
 	Allocations float64   `json:"allocations"`      // on the heap, per unit
 	Error       float64   `json:"error"`            // the largest against the golden
 	Micros      []float64 `json:"micros"`           // per unit, of each round
+	CPUMicros   []float64 `json:"cpu_micros"`       // of the processor, likewise
 	Cannot      string    `json:"cannot,omitempty"` // why it cannot do the job; all else is zero then
 }
 
@@ -53,6 +54,16 @@ func (c contest) compare(ours, peer string, of func(ours, peer float64) float64)
 		each[i] = of(a.Micros[i], b.Micros[i])
 	}
 	return median(each), nil
+}
+
+// onCPU is the contest by the processor's time, which what else the machine does leaves
+// nearly alone. Of one thread it is what the clock says on a quiet machine.
+func (c contest) onCPU() contest {
+	timed := slices.Clone(c)
+	for i := range timed {
+		timed[i].Micros = timed[i].CPUMicros
+	}
+	return timed
 }
 
 func ratio(ours, peer float64) float64      { return ours / peer }

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"time"
 	"unsafe"
 
 	"qtsaccel/core/choice"
@@ -76,20 +77,20 @@ func (b *bench) gpu(api, out string, r *gpuResult) error {
 	}
 	defer file.Close()
 	ways := []struct {
-		to  **float64
-		way func() error
+		to **float64
+		ms func() (float64, error)
 	}{
-		{&r.Pinned, func() error { return raw.fromPinned(gpuBytes) }},
-		{&r.Staged, func() error { return on.ready(path, weights.Mapped, false) }},
-		{&r.Eager, func() error { return on.ready(path, weights.Mapped, true) }},
-		{&r.StagedRead, func() error { return on.ready(path, weights.Copied, false) }},
-		{&r.Mapped, func() error { return raw.mapped(file) }},
-		{&r.Read, func() error { return raw.read(file) }},
+		{&r.Pinned, func() (float64, error) { return milliseconds(func() error { return raw.fromPinned(gpuBytes) }) }},
+		{&r.Staged, func() (float64, error) { return on.ready(path, weights.Mapped, false) }},
+		{&r.Eager, func() (float64, error) { return on.ready(path, weights.Mapped, true) }},
+		{&r.StagedRead, func() (float64, error) { return on.ready(path, weights.Copied, false) }},
+		{&r.Mapped, func() (float64, error) { return milliseconds(func() error { return raw.mapped(file) }) }},
+		{&r.Read, func() (float64, error) { return milliseconds(func() error { return raw.read(file) }) }},
 	}
 	rates := make([][]float64, len(ways))
 	for round := range gpuRounds {
 		for i, w := range ways {
-			ms, err := milliseconds(w.way)
+			ms, err := w.ms()
 			if err != nil {
 				return err
 			}
@@ -109,24 +110,27 @@ func (b *bench) gpu(api, out string, r *gpuResult) error {
 	return nil
 }
 
-// ready opens the file and makes a plan of products with all of it, and gives both back.
-func (b *bench) ready(path string, p weights.Placement, eager bool) error {
+// ready opens the file, makes a plan of products with all of it, and says how long that
+// took. Both are given back afterwards.
+func (b *bench) ready(path string, p weights.Placement, eager bool) (float64, error) {
+	start := time.Now()
 	w, err := weights.OpenWith(path, weights.Options{Placement: p})
 	if err != nil {
-		return err
+		return 0, err
 	}
 	defer w.Release()
 	if eager {
 		if err := b.backend.Upload(w, nil, nil); err != nil {
-			return err
+			return 0, err
 		}
 	}
 	made, err := b.newPlan(w, 1, matrixNames()...)
 	if err != nil {
-		return err
+		return 0, err
 	}
+	ms := float64(time.Since(start)) / 1e6
 	made.close()
-	return nil
+	return ms, nil
 }
 
 // outer multiplies numbers with the first and the last matrix.

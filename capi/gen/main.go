@@ -10,6 +10,7 @@
 //	bindings/python/qtsaccel/ops.py         a function per operator
 //	include/qtsaccel_ops.hpp                the same for C++, and the structs' layout
 //	bindings/swift/.../Ops.swift            the same for Swift
+//	bindings/swift/.../Values.swift         element types and statuses
 //
 // Run it with `go generate ./capi`; "gen -abi HEADER" prints what include/qtsaccel.abi
 // records. The results are committed, and tests hold them against a fresh run.
@@ -100,7 +101,9 @@ func generate(header string) (map[string][]byte, error) {
 		"../bindings/python/qtsaccel/ops.py":       pythonOps(),
 		"../include/qtsaccel_ops.hpp":              cpp,
 
-		"../bindings/swift/Sources/QtsAccel/Ops.swift": swiftOps(),
+		"../bindings/swift/Sources/QtsAccel/Ops.swift":    swiftOps(),
+		"../bindings/swift/Sources/QtsAccel/Values.swift": swiftValues(h),
+
 		"trampolines.c": trampolines(h),
 		"const_types.h": constTypes(h),
 		"names.c":       names,

@@ -17,6 +17,29 @@ var swiftTypes = map[ops.AttrType][2]string{
 	ops.Ints: {"[Int]", "ints"}, ops.Reals: {"[Double]", "floats"},
 }
 
+// swiftValues writes Values.swift: the header's element types and statuses.
+func swiftValues(h *header) []byte {
+	var b bytes.Buffer
+	b.WriteString("// Made by capi/gen from include/qtsaccel.h and the operator table; do not edit.\n")
+	for _, list := range []struct{ opening, form, prefix string }{
+		{"extension DType {", "    public static let %s = DType(rawValue: %d)\n", "QTSA_DTYPE_"},
+		{"/// Values of `status`.\nextension QtsError {", "    public static let %s: Int32 = %d\n", "QTSA_ERR_"},
+	} {
+		fmt.Fprintf(&b, "\n%s\n", list.opening)
+		for _, e := range h.enumerated {
+			if name, ok := strings.CutPrefix(e.name, list.prefix); ok {
+				name = strings.ToLower(name)
+				if list.prefix == "QTSA_ERR_" {
+					name = swiftName(name)
+				}
+				fmt.Fprintf(&b, list.form, name, e.value)
+			}
+		}
+		b.WriteString("}\n")
+	}
+	return b.Bytes()
+}
+
 // swiftOps writes Ops.swift: a function per operator.
 func swiftOps() []byte {
 	var b bytes.Buffer
@@ -41,7 +64,7 @@ func swiftName(name string) string {
 		}
 	}
 	name = strings.Join(parts, "")
-	if slices.Contains([]string{"where", "repeat", "default", "in", "is", "as"}, name) {
+	if slices.Contains([]string{"where", "repeat", "default", "in", "is", "as", "internal"}, name) {
 		return "`" + name + "`"
 	}
 	return name

@@ -339,7 +339,10 @@ func TestConvolutions(t *testing.T) {
 				convolution(t, c, r, d, oplevel.Geometry{H: 9, W: 7, CIn: 32, K: k, Stride: 1 + k%2}, 33, oplevel.NormKind(k%3), k%2 == 0)
 			}
 		}
-		for i, d := range append(of32[2:], of256...) {
+		for i, d := range append(of32[2:len(of32):len(of32)], of256...) {
+			if c.software {
+				break // its products were tried
+			}
 			convolution(t, c, r, d, oplevel.Geometry{H: 5, W: 6, CIn: 256, K: 2, Stride: 1}, borders[i%4], oplevel.NormKind(i%3), i%2 == 0)
 		}
 		// In several tiles: of rows, of a part of a row, with the statistics in blocks.

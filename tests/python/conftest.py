@@ -41,3 +41,15 @@ def python(code: str, *, limit: float = 60, **environment: str) -> subprocess.Co
     """Runs code in a new interpreter."""
     env = {**os.environ, **environment}
     return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=limit, env=env)
+
+
+def two_copies(when: str, which: str) -> list[Path]:
+    """The program two_copies.py with its arguments, for one of the other copies of ggml."""
+    folder = ROOT / "dist" / "other-ggml" / which
+    if not folder.exists():
+        pytest.skip(f"there is no {folder}: make test-data")
+    return [
+        ROOT / "tests" / "python" / "two_copies.py",
+        Path(when),
+        *(folder / f"libggml-{part}.so" for part in ("base", "cpu-x64")),
+    ]

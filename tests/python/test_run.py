@@ -42,29 +42,52 @@ def run_python(code: str, **environment: str) -> str:
 
 
 def test_gil_is_free_during_a_run():
-    """Another thread counts on at its own rate, but for what the cores are shared."""
+    """A thread counts on beside a run at 80 % of its rate or more: of that beside another process, which
+    takes from it what the cores' other users do."""
     said = run_python("""
-plan = long_plan(PER_SECOND)
-def count(until):
-    n = 0
-    while not until():
-        n += 1
-    return n
+import subprocess
+plan = long_plan(PER_SECOND // 4 + 1)
 def rate(seconds):
-    end = time.perf_counter() + seconds
-    return count(lambda: time.perf_counter() > end) / seconds
+    n, end = 0, time.perf_counter() + seconds
+    while time.perf_counter() < end:
+        n += 1
+    return n / seconds
 best = 0
-for _ in range(3):
-    alone = rate(0.3)
-    t = threading.Thread(target=plan.run, args=({"x": A},))
+for _ in range(12):
+    other = subprocess.Popen([sys.executable, "-c", "while True: pass"])
+    time.sleep(0.1)
+    shared = rate(0.2)
+    other.kill()
+    other.wait()
+    stop = threading.Event()
+    def work():
+        while not stop.is_set():
+            plan.run({"x": A}, threads=1)
+    t = threading.Thread(target=work)
     t.start()
-    beside = rate(0.3)
-    best = max(best, beside / alone)
+    time.sleep(0.05)
+    best = max(best, rate(0.2) / shared)
+    stop.set()
     t.join()
+    if best >= 0.8:
+        break
 print(best)
 """)
-    # With the GIL held there would be no counting at all; the rest is the machine's load.
-    assert float(said) > 0.4, said
+    assert float(said) >= 0.8, said
+
+
+def test_a_run_costs_little(session):
+    """At most 15 µs on top of the C API's, for one input and one output of 1 KiB."""
+    g = qa.Graph("one node")
+    g.output("y", g.input("x", np.float32, (256,)) * 2)
+    plan, inputs = session.plan(g), {"x": np.ones(256, np.float32)}
+    best = float("inf")
+    for _ in range(200):  # the machine may be busy
+        start = time.perf_counter()
+        for _ in range(50):
+            plan.run(inputs)
+        best = min(best, (time.perf_counter() - start) / 50)
+    assert best <= 15e-6
 
 
 def test_interrupt():
@@ -104,13 +127,22 @@ except qa.Error as e:
 """)
 
 
-def test_exit_with_a_run_in_flight():
+@pytest.mark.parametrize(
+    "work",
+    [
+        "plan = long_plan(20 * PER_SECOND)\ndef work():\n    plan.run({'x': A})",
+        "m = backend.matrix(np.ones((4096, 4096), np.float32))\ndef work():\n"
+        "    while True: backend.matmul(np.ones((256, 4096), np.float32), m)",
+    ],
+    ids=["plan", "calls"],
+)
+def test_exit_with_a_run_in_flight(work):
     """The process ends at once and well, whatever objects live and threads run."""
     took = []
-    for _ in range(3):  # the machine may be busy
-        said = run_python("""
-plan = long_plan(20 * PER_SECOND)
-t = threading.Thread(target=plan.run, args=({"x": A},), daemon=True)
+    for _ in range(5):  # the machine may be busy
+        said = run_python(f"""
+{work}
+t = threading.Thread(target=work, daemon=True)
 t.start()
 time.sleep(0.3)
 assert t.is_alive()

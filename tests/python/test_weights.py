@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import qtsaccel as qa
+from conftest import python
 from test_arrays import SHAPE, VALUES, Speaker, read_only, strided
 
 
@@ -182,6 +183,45 @@ def test_importance(tmp_path):
     assert loss({"w": matters.astype(np.float32)}) < 0.9 * loss(None)
     with pytest.raises(qa.ShapeMismatch, match="63"):
         loss({"w": np.ones(63, np.float32)})
+
+
+def test_upload_to_a_device():
+    code = """
+import numpy as np, qtsaccel as qa, sys
+w = qa.Weights({"a": np.ones((64, 64), np.float32), "b": np.ones((32, 64), np.float32)})
+try:
+    b = qa.Backend("vulkan", weights_budget=20000)
+except qa.Error as e:
+    sys.exit(print("none:", e))
+told = []
+w.upload(b, ["a"], progress=lambda done, total: told.append((done, total)))
+print(told[-1], w.device_bytes(b))
+try:
+    w.upload(b, progress=True)
+except qa.OutOfMemory:
+    print("full")
+with qa.Backend("vulkan") as c:
+    w.upload(c, progress=True)
+    print(w.device_bytes(c))
+"""
+    r = python(code, GGML_VK_VISIBLE_DEVICES="0", limit=120)
+    assert r.returncode == 0, r.stderr
+    if r.stdout.startswith("none:"):
+        pytest.skip(f"there is no Vulkan device: {r.stdout}")
+    assert r.stdout.splitlines() == ["(16384, 16384) 16384", "full", "24576"]
+    assert "weights: 100%" in r.stderr and "24.6k/24.6k" in r.stderr
+
+
+def test_progress_bars(tmp_path, capsys):
+    pytest.importorskip("tqdm")
+    w = qa.Weights({"a": VALUES, "b": VALUES}, progress=True)
+    assert "weights: 100%" in (bar := capsys.readouterr().err) and "2/2" in bar
+    w.save(tmp_path / "w.gguf", progress=True)
+    assert "weights: 100%" in capsys.readouterr().err
+    qa.Weights.open(tmp_path / "w.gguf", progress=True)
+    assert "weights: 100%" in (bar := capsys.readouterr().err) and "192/192" in bar
+    qa.Weights({"a": VALUES})
+    assert capsys.readouterr().err == ""
 
 
 def test_real_file(data):

@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy
 import pytest
 
-from conftest import ROOT
+from conftest import ROOT, two_copies
 
 NATIVE = "lib/python3*/site-packages/qtsaccel/native"
 
@@ -62,6 +62,13 @@ def test_works_from_any_folder(environment, tmp_path):
 def test_carries_the_tool(environment, tmp_path):
     said = subprocess.check_output([environment / "bin" / "qtsaccel", "version"], cwd=tmp_path, env=clean(), text=True)
     assert "ggml" in said
+
+
+@pytest.mark.parametrize("when", ["before", "after"])
+def test_beside_another_ggml(environment, when, tmp_path):
+    """Another package's ggml in the process disturbs neither."""
+    command = [environment / "bin" / "python", *two_copies(when, "older")]
+    assert "both are right" in subprocess.check_output(command, cwd=tmp_path, env=clean(), text=True)
 
 
 def test_lost_plugins(environment, tmp_path):

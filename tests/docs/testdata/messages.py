@@ -98,6 +98,16 @@ late["w"] = zeros(16, 64)
 plan.run({"x": zeros(4, 64)})
 wrong(lambda: late.__setitem__("w", zeros(16, 64)))
 
+wrong(lambda: qa.Weights({"a": zeros(4, 64)}).upload(qa.Backend("reference", weights_budget=100)))
+qa.Weights().save(folder / "named.gguf", {"general.name": "x"})
+named = qa.Weights.open(folder / "named.gguf")
+number, count = ctypes.c_double(), ctypes.c_size_t()
+wrong(
+    lambda: check(
+        api.weights_metadata_floats(named._value, b"general.name", ctypes.byref(number), 1, ctypes.byref(count))
+    )
+)
+
 # Runs.
 g, x = graph_of(4, 64)
 plan = plan_of(g, ops.relu(x))
@@ -149,7 +159,12 @@ wrong(lambda: plan.run({"x": zeros(1024, 1024)}))
 stopped.set()
 stopper.join()
 
+# Operator-level calls.
+wrong(lambda: backend.matmul(zeros(1, 63), backend.matrix(zeros(4, 64))))
+wrong(lambda: backend.matmul(zeros(1, 64), qa.Backend("cpu", threads=1).matrix(zeros(4, 64))))
+
 # Handles, structs, processes.
+wrong(lambda: check(api.version_require(9900)))
 handle = plan._value
 plan.close()
 wrong(lambda: check(api.plan_free(handle)))

@@ -9,6 +9,7 @@ public enum ReportFormat: Int32, Sendable {
 /// A chosen device with its threads and its memory. Every thread may use it.
 public final class Backend: @unchecked Sendable {
     let handle: OpaquePointer
+    private let owned: Bool
 
     /// - Parameters:
     ///   - name: "auto", "cpu", "cuda", "vulkan", "metal" or "reference"; nil: as the
@@ -22,6 +23,7 @@ public final class Backend: @unchecked Sendable {
         try check(qtsa_backend_options_init(&options, MemoryLayout<qtsa_backend_options>.size))
         options.threads = Int32(threads)
         options.repack = Int32(repack ? QTSA_REPACK_AUTO : QTSA_REPACK_NEVER)
+        owned = true
         handle = try withOptional(name) { name in
             try withOptional(pluginDirectory) { folder in
                 options.backend = name
@@ -31,7 +33,25 @@ public final class Backend: @unchecked Sendable {
         }
     }
 
-    deinit { qtsa_backend_free(handle) }
+    private init(borrowed: OpaquePointer) {
+        handle = borrowed
+        owned = false
+    }
+
+    deinit { if owned { qtsa_backend_free(handle) } }
+
+    /// Settles which backend the parts of a process use that do not know each other; nil:
+    /// none. It is decided once: another throws ALREADY_EXISTS.
+    public static func install(_ backend: Backend?) throws { try check(qtsa_backend_install(backend?.handle)) }
+
+    /// The backend that was settled on, nil if it is none; NOT_FOUND if nothing is settled.
+    public static var active: Backend? {
+        get throws {
+            var found: OpaquePointer?
+            try check(qtsa_backend_get_active(&found))
+            return found.map(Backend.init(borrowed:))
+        }
+    }
 
     /// What computes, and the device's own name: "cpu (AMD EPYC)".
     public var name: String {

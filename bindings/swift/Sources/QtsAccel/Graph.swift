@@ -1,11 +1,5 @@
 import CQtsAccel
 
-#if canImport(Glibc)
-import Glibc
-#elseif canImport(Darwin)
-import Darwin
-#endif
-
 /// Tensors and the operators between them, each checked as it is added. Every thread
 /// may use it.
 public final class Graph: @unchecked Sendable {
@@ -53,7 +47,7 @@ public final class Graph: @unchecked Sendable {
     public func add(_ op: String, _ inputs: [Tensor?], _ attributes: [Attribute] = [], outputs: Int = 1) throws -> [Tensor] {
         if let stranger = inputs.compactMap({ $0 }).first(where: { $0.graph !== self }) {
             throw QtsError(
-                status: Int32(QTSA_ERR_INVALID_ARGUMENT), message: "\(op): tensor \(stranger.index) is of another graph")
+                status: QtsError.invalidArgument, message: "\(op): tensor \(stranger.index) is of another graph")
         }
         var indices = inputs.map { $0?.index ?? -1 }
         while indices.last == -1 { indices.removeLast() }
@@ -97,29 +91,16 @@ public enum Attribute: Sendable {
 }
 
 /// Attributes as C has them, for as long as body runs.
-private func withAttributes<R>(_ attributes: [Attribute], _ body: (UnsafeBufferPointer<qtsa_attr>) throws -> R) rethrows -> R {
-    var owned: [UnsafeMutableRawPointer] = []
-    defer { owned.forEach { free($0) } }
-    func cString(_ s: String) -> UnsafePointer<CChar> {
-        let copy = strdup(s)!
-        owned.append(copy)
-        return UnsafePointer(copy)
-    }
-    func array<T>(_ values: [T]) -> UnsafePointer<T> {
-        let copy = malloc(max(values.count, 1) * MemoryLayout<T>.stride)!
-        owned.append(copy)
-        let typed = copy.bindMemory(to: T.self, capacity: max(values.count, 1))
-        typed.initialize(from: values, count: values.count)
-        return UnsafePointer(typed)
-    }
+func withAttributes<R>(_ attributes: [Attribute], _ body: (UnsafeBufferPointer<qtsa_attr>) throws -> R) rethrows -> R {
+    let memory = Arena()
     let list = attributes.map { a -> qtsa_attr in
         switch a {
-        case .int(let name, let v): return qtsa_attr_int(cString(name), Int64(v))
-        case .float(let name, let v): return qtsa_attr_float(cString(name), v)
-        case .string(let name, let v): return qtsa_attr_string(cString(name), cString(v))
-        case .ints(let name, let v): return qtsa_attr_ints(cString(name), array(v.map(Int64.init)), Int32(v.count))
-        case .floats(let name, let v): return qtsa_attr_floats(cString(name), array(v), Int32(v.count))
+        case .int(let name, let v): return qtsa_attr_int(memory.text(name), Int64(v))
+        case .float(let name, let v): return qtsa_attr_float(memory.text(name), v)
+        case .string(let name, let v): return qtsa_attr_string(memory.text(name), memory.text(v))
+        case .ints(let name, let v): return qtsa_attr_ints(memory.text(name), memory.array(v.map(Int64.init)), Int32(v.count))
+        case .floats(let name, let v): return qtsa_attr_floats(memory.text(name), memory.array(v), Int32(v.count))
         }
     }
-    return try list.withUnsafeBufferPointer(body)
+    return try withExtendedLifetime(memory) { try list.withUnsafeBufferPointer(body) }
 }

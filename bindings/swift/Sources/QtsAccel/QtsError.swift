@@ -2,7 +2,7 @@ import CQtsAccel
 
 /// What a call of the library failed with.
 public struct QtsError: Error, Equatable, Sendable, CustomStringConvertible {
-    /// One of the header's `QTSA_ERR_*`.
+    /// One of those below: `QtsError.shapeMismatch`.
     public let status: Int32
     /// The words: the operator, tensor or file, and the numbers.
     public let message: String
@@ -10,6 +10,9 @@ public struct QtsError: Error, Equatable, Sendable, CustomStringConvertible {
     /// The status' name: "SHAPE_MISMATCH".
     public var name: String { String(cString: qtsa_status_name(status)) }
     public var description: String { "\(name): \(message)" }
+
+    /// For sizes that this package refuses itself.
+    static func shape(_ message: String) -> QtsError { QtsError(status: shapeMismatch, message: message) }
 }
 
 /// Throws what the calling thread's last call failed with.

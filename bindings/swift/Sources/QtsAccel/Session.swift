@@ -1,5 +1,6 @@
 import CQtsAccel
 import Dispatch
+import Foundation
 
 /// Elements in host memory, one behind the other: arrays of numbers.
 public protocol HostArray {
@@ -65,6 +66,25 @@ public final class Plan: @unchecked Sendable {
         try check(qtsa_plan_prepare(handle, dims.map(Int64.init), dims.count))
     }
 
+    /// What an input is for values of the dynamic dimensions.
+    public func inputInfo(_ index: Int, dims: [Int] = []) throws -> TensorInfo {
+        try info(qtsa_plan_input_info, index, dims)
+    }
+
+    /// What an output is for values of the dynamic dimensions.
+    public func outputInfo(_ index: Int, dims: [Int] = []) throws -> TensorInfo {
+        try info(qtsa_plan_output_info, index, dims)
+    }
+
+    private func info(
+        _ find: (OpaquePointer?, Int, UnsafePointer<Int64>?, Int, UnsafeMutablePointer<qtsa_tensor_info>?) -> qtsa_status,
+        _ index: Int, _ dims: [Int]
+    ) throws -> TensorInfo {
+        var raw = qtsa_tensor_info()
+        try check(find(handle, index, dims.map(Int64.init), dims.count, &raw))
+        return TensorInfo(raw)
+    }
+
     /// What the plan is made of and where its nodes run.
     public func placement(_ format: ReportFormat = .text) throws -> String {
         try text { qtsa_plan_placement_copy(handle, format.rawValue, $0, $1, $2) }
@@ -91,25 +111,34 @@ public final class Plan: @unchecked Sendable {
 
     /// The same for one output, whose elements come back.
     public func run<T: Numeric>(
-        _ inputs: any HostArray..., count: Int, as _: T.Type = T.self, dims: [Int] = [], threads: Int = 0
+        _ inputs: any HostArray..., as _: T.Type = T.self, dims: [Int] = [], threads: Int = 0
     ) throws -> [T] {
-        var values = [T](repeating: 0, count: count)
+        try values(inputs, dims: dims, threads: threads)
+    }
+
+    private func values<T: Numeric>(_ inputs: [any HostArray], dims: [Int], threads: Int) throws -> [T] {
+        let bytes = try outputInfo(0, dims: dims).bytes
+        var values = [T](repeating: 0, count: bytes / MemoryLayout<T>.stride)
         try values.withUnsafeMutableBytes { try run(inputs, into: [$0], dims: dims, threads: threads) }
         return values
     }
 
-    /// The same beside the caller, on the session's own queue.
+    /// The same beside the caller, on the session's own queue. A task that is cancelled
+    /// stops its run and throws `CancellationError`.
     public func run<T: Numeric & Sendable>(
-        _ inputs: [any HostArray & Sendable], count: Int, as _: T.Type = T.self, dims: [Int] = [], threads: Int = 0
+        _ inputs: [any HostArray & Sendable], as _: T.Type = T.self, dims: [Int] = [], threads: Int = 0
     ) async throws -> [T] {
-        try await withCheckedThrowingContinuation { continuation in
-            session.queue.async {
-                continuation.resume(with: Result {
-                    var values = [T](repeating: 0, count: count)
-                    try values.withUnsafeMutableBytes { try self.run(inputs, into: [$0], dims: dims, threads: threads) }
-                    return values
-                })
+        let turn = Turn(session)
+        return try await withTaskCancellationHandler {
+            try await withCheckedThrowingContinuation { continuation in
+                session.queue.async {
+                    continuation.resume(with: Result {
+                        try turn.take { try self.values(inputs, dims: dims, threads: threads) }
+                    })
+                }
             }
+        } onCancel: {
+            turn.cancel()
         }
     }
 
@@ -121,5 +150,39 @@ public final class Plan: @unchecked Sendable {
         try first.withHostBytes {
             try withPointers(arrays.dropFirst(), done + [qtsa_input(data: $0.baseAddress, bytes: $0.count)], body)
         }
+    }
+}
+
+/// A run that waits for its turn on a session, has it, or had it: only while it has it may
+/// its task's end stop what runs there.
+private final class Turn: @unchecked Sendable {
+    private let session: Session
+    private let lock = NSLock()
+    private var running = false
+    private var cancelled = false
+
+    init(_ session: Session) { self.session = session }
+
+    func take<R>(_ run: () throws -> R) throws -> R {
+        try set { if cancelled { throw CancellationError() } else { running = true } }
+        defer { set { running = false } }
+        do {
+            return try run()
+        } catch let e as QtsError where e.status == QtsError.cancelled && set({ cancelled }) {
+            throw CancellationError()
+        }
+    }
+
+    func cancel() {
+        set {
+            cancelled = true
+            if running { try? session.cancel() }
+        }
+    }
+
+    private func set<R>(_ change: () throws -> R) rethrows -> R {
+        lock.lock()
+        defer { lock.unlock() }
+        return try change()
     }
 }

@@ -5,12 +5,6 @@ public struct DType: RawRepresentable, Equatable, Sendable, CustomStringConverti
     public let rawValue: Int32
     public init(rawValue: Int32) { self.rawValue = rawValue }
 
-    public static let f32 = DType(rawValue: Int32(QTSA_DTYPE_F32))
-    public static let f16 = DType(rawValue: Int32(QTSA_DTYPE_F16))
-    public static let bf16 = DType(rawValue: Int32(QTSA_DTYPE_BF16))
-    public static let i32 = DType(rawValue: Int32(QTSA_DTYPE_I32))
-    public static let i64 = DType(rawValue: Int32(QTSA_DTYPE_I64))
-    /// Any other is `DType(rawValue: Int32(QTSA_DTYPE_Q8_0))`.
     public var description: String { String(cString: qtsa_dtype_name(rawValue)) }
 }
 
@@ -34,8 +28,52 @@ public final class Weights: @unchecked Sendable {
     /// Without a tensor, to be filled by `set`.
     public init() throws { handle = try made(qtsa_weights_create) }
 
-    /// A GGUF or safetensors file.
-    public init(path: String) throws { handle = try made { qtsa_weights_open(path, nil, $0) } }
+    /// A GGUF or safetensors file, or a model in parts.
+    public init(path: String, _ options: WeightsOptions = WeightsOptions(), progress: Progress? = nil) throws {
+        handle = try options.withC(progress) { c in try made { qtsa_weights_open(path, &c, $0) } }
+    }
+
+    /// What opening a file would take.
+    public static func memory(path: String, _ options: WeightsOptions = WeightsOptions()) throws -> qtsa_weights_memory {
+        var memory = qtsa_weights_memory()
+        try options.withC(nil) { c in try check(qtsa_weights_plan_memory(path, &c, &memory)) }
+        return memory
+    }
+
+    /// Writes a GGUF file; metadata is added, or takes the place of what there is.
+    public func save(path: String, metadata: [Attribute] = [], progress: Progress? = nil) throws {
+        try withAttributes(metadata) { attrs in
+            try withProgress(progress) { callback, user in
+                try check(qtsa_weights_save(handle, path, attrs.baseAddress, attrs.count, callback, user))
+            }
+        }
+    }
+
+    /// Puts tensors onto a backend's device ahead of plans: those whose names match a
+    /// pattern, or all.
+    public func upload(_ backend: Backend, _ patterns: String..., progress: Progress? = nil) throws {
+        let memory = Arena()
+        let c_patterns = memory.array(patterns.map { Optional(memory.text($0)) })
+        try withProgress(progress) { callback, user in
+            var options = qtsa_upload_options()
+            options.struct_size = MemoryLayout<qtsa_upload_options>.size
+            (options.patterns, options.n_patterns) = (c_patterns, patterns.count)
+            (options.progress, options.user) = (callback, user)
+            try withExtendedLifetime(memory) { try check(qtsa_weights_upload(handle, backend.handle, &options)) }
+        }
+    }
+
+    /// What the weights take of a backend's memory.
+    public func deviceBytes(_ backend: Backend) throws -> Int {
+        var n: UInt64 = 0
+        try check(qtsa_weights_device_bytes(handle, backend.handle, &n))
+        return Int(n)
+    }
+
+    /// What became of each tensor of the file.
+    public func report(_ format: ReportFormat = .text) throws -> String {
+        try text { qtsa_weights_report_copy(handle, format.rawValue, $0, $1, $2) }
+    }
 
     deinit { qtsa_weights_free(handle) }
 

@@ -23,7 +23,7 @@ final class QtsAccelTests: XCTestCase {
         try graph.output("z", -(y * 0.5 + 1) - y / y * y + y)
         XCTAssertEqual(try y.info, try y.info)
         XCTAssertEqual(try y.info.shape, [1, 3])
-        let z: [Float] = try Plan(session, graph).run([1, 10] as [Float], count: 3)
+        let z: [Float] = try Plan(session, graph).run([1, 10] as [Float])
         for (got, product) in zip(z, [21, 43, 65] as [Float]) {
             XCTAssertEqual(got, -(product * 0.5 + 1), accuracy: 1e-4)
         }
@@ -60,9 +60,12 @@ final class QtsAccelTests: XCTestCase {
         let total = try graph.state("total", .f32, [2])
         try graph.output("now", Ops.stateWrite(total, total + Ops.reduceSum(x, axis: 0, keepdims: 0)))
         let plan = try Plan(session, graph, maxInstances: 4, strict: true)
+        XCTAssertEqual(try plan.inputInfo(0, dims: [3]).shape, [3, 2])
+        XCTAssertEqual(try plan.outputInfo(0, dims: [3]).shape, [2])
+        XCTAssertEqual(failure { _ = try plan.outputInfo(1, dims: [3]) }?.name, "INVALID_ARGUMENT")
         try plan.prepare(dims: [3])
-        XCTAssertEqual(try plan.run([1, 2] as [Float], count: 2, dims: [1]) as [Float], [1, 2])
-        XCTAssertEqual(try plan.run([1, 2, 3, 4, 5, 6] as [Float], count: 2, dims: [3]) as [Float], [10, 14])
+        XCTAssertEqual(try plan.run([1, 2] as [Float], dims: [1]) as [Float], [1, 2])
+        XCTAssertEqual(try plan.run([1, 2, 3, 4, 5, 6] as [Float], dims: [3]) as [Float], [10, 14])
         XCTAssertEqual(try session.read("total", count: 2) as [Float], [10, 14])
         try session.write("total", [1, 1] as [Float])
         XCTAssertEqual(try session.read("total", count: 2) as [Float], [1, 1])
@@ -84,6 +87,8 @@ final class QtsAccelTests: XCTestCase {
         let x = try graph.input("x", .f32, [2, 3])
         let mismatch = failure { _ = try Ops.matmul(x, x) }
         XCTAssertEqual(mismatch?.name, "SHAPE_MISMATCH")
+        XCTAssertEqual(mismatch?.status, QtsError.shapeMismatch)
+        XCTAssertEqual(DType.q4_k.description, "q4_K")
         XCTAssertTrue(mismatch?.message.contains("[2, 3]") ?? false, "\(String(describing: mismatch))")
         XCTAssertEqual(failure { _ = try Weights(path: "/nowhere.gguf") }?.name, "IO")
         XCTAssertEqual(failure { _ = try Backend("abacus") }?.name, "INVALID_ARGUMENT")
@@ -91,8 +96,8 @@ final class QtsAccelTests: XCTestCase {
         XCTAssertTrue(failure { _ = try x + other }?.message.contains("another graph") ?? false)
         try graph.output("y", Ops.relu(x)) // and it goes on
         let plan = try Plan(session, graph)
-        XCTAssertEqual(failure { _ = try plan.run([1] as [Float], count: 6) as [Float] }?.name, "SHAPE_MISMATCH")
-        XCTAssertEqual(try plan.run([1, -1, 2, -2, 3, -3] as [Float], count: 6) as [Float], [1, 0, 2, 0, 3, 0])
+        XCTAssertEqual(failure { _ = try plan.run([1] as [Float]) as [Float] }?.name, "SHAPE_MISMATCH")
+        XCTAssertEqual(try plan.run([1, -1, 2, -2, 3, -3] as [Float]) as [Float], [1, 0, 2, 0, 3, 0])
     }
 
     func testAsyncRunsOfManyTasks() async throws {
@@ -102,10 +107,132 @@ final class QtsAccelTests: XCTestCase {
         try await withThrowingTaskGroup(of: Bool.self) { group in
             for i in 0..<50 {
                 let x = [Float](repeating: Float(i), count: 4)
-                group.addTask { try await plan.run([x], count: 4, as: Float.self) == x.map { 2 * $0 } }
+                group.addTask { try await plan.run([x], as: Float.self) == x.map { 2 * $0 } }
             }
             for try await right in group { XCTAssertTrue(right) }
         }
+    }
+
+    /// A long run ends soon after its task, the session goes on, and nobody else's run is stopped.
+    func testCancelledTasks() async throws {
+        let graph = try Graph("long")
+        let n = 384
+        var y = try graph.input("x", .f32, [n, n])
+        for _ in 0..<4000 { y = try Ops.matmul(y, y) }
+        try graph.output("y", y)
+        let short = try Graph("short")
+        try short.output("y", short.input("x", .f32, [4]) * 2)
+        let long = try Plan(session, graph), next = try Plan(session, short)
+        let zeros = [Float](repeating: 0, count: n * n)
+        try long.prepare()
+        let running = Task { try await long.run([zeros], as: Float.self) }
+        let waiting = Task { try await next.run([[1, 2, 3, 4] as [Float]], as: Float.self) }
+        try await Task.sleep(nanoseconds: 200_000_000)
+        waiting.cancel() // it has not had its turn, and must not stop the other
+        try await Task.sleep(nanoseconds: 100_000_000)
+        running.cancel()
+        for task in [running, waiting] {
+            do {
+                _ = try await task.value
+                XCTFail("it ran to its end")
+            } catch {
+                XCTAssertTrue(error is CancellationError, "\(error)")
+            }
+        }
+        let after: [Float] = try await next.run([[1, 2, 3, 4] as [Float]])
+        XCTAssertEqual(after, [2, 4, 6, 8])
+    }
+
+    func testCalls() throws {
+        let w = try Matrix(backend, [3, 2], [1, 2, 3, 4, 5, 6] as [Float])
+        XCTAssertEqual(try w.bytes, 24)
+        XCTAssertEqual(try backend.matmul([1, 10, 2, 0], w), [21, 43, 65, 2, 6, 10])
+        let weights = try Weights()
+        try weights.set("w", .f32, [1, 2], [1, 2] as [Float])
+        let row = try Matrix(backend, weights, "w")
+        let several = try backend.matmul([1, 10, 2, 0], [Job(w, bias: [1, 1, -100], .relu), Job(row)])
+        XCTAssertEqual(several, [[22, 44, 0, 3, 7, 0], [21, 2]])
+        XCTAssertEqual(try backend.matmul([], w), [])
+
+        // Sums over windows of 3 by 3 of an image of ones; half of a border's lies outside.
+        let nine = [Float](repeating: 1, count: 9)
+        let kernel = try Matrix(backend, [1, 3, 3, 1], nine)
+        let image = Image(h: 3, w: 3, cIn: 1, k: 3)
+        XCTAssertEqual(try backend.conv2d(nine, image, Job(kernel)), [4, 6, 4, 6, 9, 6, 4, 6, 4])
+        XCTAssertEqual(try backend.conv2d(nine, Image(h: 3, w: 3, cIn: 1, k: 3, stride: 2), Job(kernel)), [4, 4, 4, 4])
+        let norm = Norm(.layer, gamma: [1], beta: [2]) // of one channel nothing is left but beta
+        XCTAssertEqual(try backend.conv2d(nine, image, Job(kernel), norm: norm)[4], 18)
+
+        // Equal keys: the mean of the values.
+        let mean = try backend.attention([1, 2], [1, 1, 1, 1], [2, 4, 6, 8], heads: 1, kvHeads: 1, headDim: 2)
+        XCTAssertEqual(mean, [4, 6])
+
+        let x = Operand.f32([1, 10, 2, 0], [2, 2])
+        XCTAssertEqual(try backend.run("linear", [x, .matrix(w), .none], shape: [2, 3]), [21, 43, 65, 2, 6, 10])
+        XCTAssertEqual(try backend.run("reduce_max", [x], [.int("axis", 0)], shape: [1, 2]), [2, 10])
+        let table = Operand.f32([1, 2, 3, 4], [2, 2])
+        XCTAssertEqual(try backend.run("embedding", [table, .i32([1, 0], [2])], shape: [2, 2]), [3, 4, 1, 2])
+        var best = [Float](repeating: 0, count: 2), at = [Int32](repeating: 0, count: 2)
+        try best.withUnsafeMutableBytes { b in
+            try at.withUnsafeMutableBytes { a in
+                try backend.run("top_k", [x], [.int("k", 1)], into: [(b, .f32, [2, 1]), (a, .i32, [2, 1])])
+            }
+        }
+        XCTAssertEqual(best, [10, 2])
+        XCTAssertEqual(at, [1, 0])
+
+        for (says, call) in [
+            ("rows of 2", { _ = try self.backend.matmul([1], w) }),
+            ("bias of job 0", { _ = try self.backend.matmul([1, 2], [Job(w, bias: [1])]) }),
+            ("9", { _ = try self.backend.conv2d([1], image, Job(kernel)) }),
+            ("positions", { _ = try self.backend.attention([1], [1], [1], heads: 1, kvHeads: 1, headDim: 2) }),
+            ("4 bytes", { _ = try self.backend.run("silu", [.f32([1], [2])], shape: [2]) }),
+        ] as [(String, () throws -> Void)] {
+            let e = failure(call)
+            XCTAssertEqual(e?.name, "SHAPE_MISMATCH")
+            XCTAssertTrue(e?.message.contains(says) ?? false, "\(String(describing: e))")
+        }
+        XCTAssertEqual(failure { _ = try self.backend.run("abacus", [x], shape: [1]) }?.name, "NOT_FOUND")
+
+        try backend.resetStats()
+        XCTAssertTrue(try backend.wants("matmul", [1, 2, 3]))
+        try backend.setThreshold("matmul", Threshold(minFlops: 1000, flopsPerByte: 2))
+        XCTAssertEqual(try backend.threshold("linear"), Threshold(minFlops: 1000, flopsPerByte: 2))
+        try backend.calibrate(.off)
+        _ = try backend.matmul([1, 10], w, [.onlyIfWorthwhile, .onCPUIfDeclined])
+        XCTAssertTrue(try backend.stats().contains("matmul"))
+
+        XCTAssertEqual(failure { _ = try Backend.active }?.name, "NOT_FOUND")
+        try Backend.install(backend)
+        for _ in 0..<2 { XCTAssertEqual(try Backend.active?.matmul([1, 10], w), [21, 43, 65]) }
+        XCTAssertEqual(failure { try Backend.install(nil) }?.name, "ALREADY_EXISTS")
+    }
+
+    func testFilesOfWeights() throws {
+        let path = FileManager.default.temporaryDirectory.appendingPathComponent("qtsaccel-\(UUID()).gguf").path
+        defer { try? FileManager.default.removeItem(atPath: path) }
+        let weights = try Weights()
+        for layer in 0..<2 { try weights.set("layer.\(layer).w", .f32, [2, 32], [Float](repeating: 1, count: 64)) }
+        var last: UInt64 = 0
+        try weights.save(path: path, metadata: [.string("general.name", "test")]) { done, _ in
+            last = done
+            return false
+        }
+        XCTAssertGreaterThan(last, 0)
+        let options = WeightsOptions(
+            placement: .copied, rules: [.init("layer.*.w", rename: "l*"), .init("*0*", dtype: .f16)],
+            importance: ["layer.1.w": [Float](repeating: 1, count: 32)])
+        XCTAssertEqual(try Weights.memory(path: path, options).file_bytes, 512)
+        let again = try Weights(path: path, options)
+        XCTAssertEqual(try again.info("l0").dtype, .f16)
+        XCTAssertEqual(try again.info("l1").bytes, 256)
+        XCTAssertEqual(try again.metadata("general.name"), "test")
+        XCTAssertTrue(try again.report().contains("layer.0.w"))
+        try again.upload(backend, "l?", "*1") { _, _ in false }
+        XCTAssertEqual(try again.deviceBytes(backend), 0) // a CPU computes with them where they lie
+        XCTAssertEqual(failure { try again.upload(self.backend, "nothing") }?.name, "NOT_FOUND")
+        XCTAssertEqual(failure { _ = try Weights(path: path) { _, _ in true } }?.name, "CANCELLED")
+        XCTAssertEqual(failure { _ = try Weights(path: path, WeightsOptions(placement: .copied, budget: 1)) }?.name, "OUT_OF_MEMORY")
     }
 
     func testObjectsOutliveOneAnother() throws {
@@ -115,7 +242,7 @@ final class QtsAccelTests: XCTestCase {
             try graph.output("y", graph.input("x", .f32, [1]) + 1)
             plan = try Plan(Session(Backend("cpu")), graph)
         }
-        XCTAssertEqual(try plan?.run([1] as [Float], count: 1), [2] as [Float])
+        XCTAssertEqual(try plan?.run([1] as [Float]), [2] as [Float])
     }
 
     /// Silero VAD on real speech, against probabilities from ONNX Runtime.
@@ -168,7 +295,7 @@ struct VAD {
     func probabilities(_ samples: [Float]) throws -> [Float] {
         let padded = [Float](repeating: 0, count: 64) + samples + [Float](repeating: 0, count: 511)
         return try stride(from: 0, to: samples.count, by: 512).map {
-            try plan.run(Array(padded[$0..<$0 + 576]), count: 1, threads: 1)[0]
+            try plan.run(Array(padded[$0..<$0 + 576]), threads: 1)[0]
         }
     }
 }

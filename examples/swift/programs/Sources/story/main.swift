@@ -48,8 +48,7 @@ let end = min(context, tokens.count + count - 1)
 let step = try Plan(Session(Backend()), build(Weights(path: arguments[1])))
 for position in 0..<end {
     let logits: [Float] = try step.run(
-        [Int32(tokens[position])], [Int32(position)], count: Tokenizer.vocabulary,
-        dims: [(position / kvStep + 1) * kvStep], threads: 1)
+        [Int32(tokens[position])], [Int32(position)], dims: [(position / kvStep + 1) * kvStep], threads: 1)
     if position + 1 == tokens.count { // beyond the prompt, the model goes on with the likeliest
         tokens.append(logits.indices.max { logits[$0] < logits[$1] }!)
     }

@@ -62,7 +62,7 @@ guard png_image_finish_read(&image, nil, &pixels, 0, nil) != 0 else { fatalError
 
 let plan = try Plan(Session(Backend()), build(open(arguments[1]), height, width))
 let planes = (0..<3 * area).map { Float(pixels[$0 % area * 3 + $0 / area]) }
-let larger: [Float] = try plan.run(planes, count: 12 * area)
+let larger: [Float] = try plan.run(planes)
 let result = (0..<12 * area).map { UInt8(min(max(larger[$0 % 3 * 4 * area + $0 / 3], 0), 255) + 0.5) }
 
 image.width *= 2

@@ -55,7 +55,7 @@ func speech(until end: Int) {
     (start, pause) = (-1, -1)
 }
 for at in stride(from: 0, to: samples.count, by: fresh) {
-    let p: Float = try plan.run(Array(padded[at..<at + context + fresh]), count: 1, threads: 1)[0]
+    let p: Float = try plan.run(Array(padded[at..<at + context + fresh]), threads: 1)[0]
     if p >= 0.5 {
         pause = -1
         start = start < 0 ? at : start
