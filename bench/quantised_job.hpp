@@ -19,14 +19,14 @@ struct QuantisedCase {
 };
 
 constexpr QuantisedCase quantised_cases[] = {
-    {"q4_0_2048_1", GGML_TYPE_Q4_0, 2048, 1},     {"q4_0_2048_8", GGML_TYPE_Q4_0, 2048, 8},
-    {"q4_0_2048_64", GGML_TYPE_Q4_0, 2048, 64},   {"q4_0_2048_512", GGML_TYPE_Q4_0, 2048, 512},
-    {"q4_0_4096_1", GGML_TYPE_Q4_0, 4096, 1},     {"q4_0_4096_8", GGML_TYPE_Q4_0, 4096, 8},
-    {"q4_0_4096_64", GGML_TYPE_Q4_0, 4096, 64},   {"q4_0_4096_512", GGML_TYPE_Q4_0, 4096, 512},
-    {"q4_K_2048_1", GGML_TYPE_Q4_K, 2048, 1},     {"q4_K_2048_8", GGML_TYPE_Q4_K, 2048, 8},
-    {"q4_K_2048_64", GGML_TYPE_Q4_K, 2048, 64},   {"q4_K_2048_512", GGML_TYPE_Q4_K, 2048, 512},
-    {"q4_K_4096_1", GGML_TYPE_Q4_K, 4096, 1},     {"q4_K_4096_8", GGML_TYPE_Q4_K, 4096, 8},
-    {"q4_K_4096_64", GGML_TYPE_Q4_K, 4096, 64},   {"q4_K_4096_512", GGML_TYPE_Q4_K, 4096, 512},
+    {"q4_0_2048_1", GGML_TYPE_Q4_0, 2048, 1},   {"q4_0_2048_8", GGML_TYPE_Q4_0, 2048, 8},
+    {"q4_0_2048_64", GGML_TYPE_Q4_0, 2048, 64}, {"q4_0_2048_512", GGML_TYPE_Q4_0, 2048, 512},
+    {"q4_0_4096_1", GGML_TYPE_Q4_0, 4096, 1},   {"q4_0_4096_8", GGML_TYPE_Q4_0, 4096, 8},
+    {"q4_0_4096_64", GGML_TYPE_Q4_0, 4096, 64}, {"q4_0_4096_512", GGML_TYPE_Q4_0, 4096, 512},
+    {"q4_K_2048_1", GGML_TYPE_Q4_K, 2048, 1},   {"q4_K_2048_8", GGML_TYPE_Q4_K, 2048, 8},
+    {"q4_K_2048_64", GGML_TYPE_Q4_K, 2048, 64}, {"q4_K_2048_512", GGML_TYPE_Q4_K, 2048, 512},
+    {"q4_K_4096_1", GGML_TYPE_Q4_K, 4096, 1},   {"q4_K_4096_8", GGML_TYPE_Q4_K, 4096, 8},
+    {"q4_K_4096_64", GGML_TYPE_Q4_K, 4096, 64}, {"q4_K_4096_512", GGML_TYPE_Q4_K, 4096, 512},
 };
 
 class QuantisedJob : public Contestant {
