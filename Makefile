@@ -359,6 +359,17 @@ lint: ggml $(GOLANGCI_LINT) ## Look for mistakes in the Go code
 	test -z "$$cgo" || { echo "these must do without cgo: $$cgo"; exit 1; }
 	@$(GOLANGCI_LINT) run
 
+# macOS's C headers come with Zig. What is linked, and Apple's frameworks, they do not
+# reach.
+ZIG := $(TOOLS)/zig-$(ZIG_VERSION)/bin/python -m ziglang
+$(TOOLS)/zig-$(ZIG_VERSION):
+	@$(PYTHON) -m venv $@.new && $@.new/bin/pip install -q --disable-pip-version-check ziglang==$(ZIG_VERSION) && mv $@.new $@
+
+.PHONY: vet-darwin
+vet-darwin: ggml $(TOOLS)/zig-$(ZIG_VERSION) ## Compile for macOS on arm64 all that is linked there, and vet it
+	@GOOS=darwin GOARCH=arm64 CGO_ENABLED=1 CC='$(ZIG) cc -target aarch64-macos' CXX='$(ZIG) c++ -target aarch64-macos' \
+	  go vet ./...
+
 .PHONY: fmt
 fmt: $(GOFUMPT) ## Format Go, C and C++
 	@build/deps.sh $(DEBIAN_LINT)

@@ -52,3 +52,6 @@ ONNXRUNTIME_HEADER_HASH = h1:c1YSgDNtpf0WGtxj3YeRIb8VC5LmM1J+Ve3uHdteC1U=
 # Tools, built from the Go module proxy.
 GOLANGCI_LINT_VERSION = v2.15.0
 GOFUMPT_VERSION = v0.12.0
+
+# Zig, from PyPI, whose compiler has the C headers of macOS.
+ZIG_VERSION = 0.17.1

@@ -38,7 +38,7 @@ class borrowed_name {
     }
 
   private:
-    char own_[16] = {};
+    [[maybe_unused]] char own_[16] = {};
 };
 
 }  // namespace

@@ -80,8 +80,10 @@ static int prepare(struct spawning *s, int lifeline, int lines) {
     posix_spawnattr_setflags(&s->attributes, flags);
     error = posix_spawn_file_actions_adddup2(&s->actions, lifeline, 0);
     for (int fd = 1; fd <= 3 && error == 0; fd++) error = posix_spawn_file_actions_adddup2(&s->actions, lines, fd);
-#if defined(__GLIBC__) && __GLIBC_PREREQ(2, 34)
+#ifdef __GLIBC_PREREQ
+#if __GLIBC_PREREQ(2, 34)
     if (error == 0) error = posix_spawn_file_actions_addclosefrom_np(&s->actions, 4);
+#endif
 #endif
     if (error != 0) {
         posix_spawn_file_actions_destroy(&s->actions);
