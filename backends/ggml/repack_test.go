@@ -115,7 +115,7 @@ func repacks(t *testing.T, b *Backend, d tensor.DType) bool {
 
 func TestRepackedProducts(t *testing.T) {
 	const nIn = 512
-	any := false
+	some := false
 	b := cpuBackend(t, 3)
 	s := newStream(t, b)
 	for _, d := range []tensor.DType{tensor.Q4_0, tensor.Q4_K, tensor.IQ4NL, tensor.MXFP4, tensor.Q8_0, tensor.Q2_K, tensor.Q6_K} {
@@ -137,11 +137,11 @@ func TestRepackedProducts(t *testing.T) {
 				if nOut%2 == 1 {
 					require.Empty(t, repackedOf(plan))
 				}
-				any = any || len(repackedOf(plan)) > 0
+				some = some || len(repackedOf(plan)) > 0
 			}
 		}
 	}
-	if !any {
+	if !some {
 		t.Log("this processor has no layout for any of the types")
 	}
 }
