@@ -27,17 +27,43 @@ func newWindow(across, down ops.Window) (window, bool) {
 // ggml gathers all windows in memory first, and element by element. Shapes are
 // those of conv2d.
 func (c *call) convKernel(x, weight, out tensor.Shape, down, across ops.Window) node {
-	kernel := c.reshape(c.widened(1), weight...)
-	inputs := []node{c.reshape(c.in(0), x...), kernel, c.productScratch(kernel, weight[0], weight[1:].Elements())}
-	if c.Has(2) {
-		inputs = append(inputs, c.dense(c.in(2)))
-	}
 	var with numbers
 	for i, n := range []int64{down.Stride, across.Stride, down.Before, across.Before, down.Dilation, across.Dilation} {
 		if n > maxSpan {
 			return none
 		}
 		with[i] = C.int32_t(n)
+	}
+	if in := c.in(0); len(c.In[0].Shape) == 4 && !in.contiguous() && weight[1] >= leastRun {
+		if in = c.transpose(in, 0, 2, 3, 1); in.contiguous() {
+			return c.convChannelsLast(in, weight, out, with)
+		}
+	}
+	kernel := c.reshape(c.widened(1), weight...)
+	scratch := c.productScratch(kernel, weight[0], weight[1:].Elements())
+	return c.convOf(c.reshape(c.in(0), x...), kernel, scratch, out, with)
+}
+
+// GathersWindows says that convolutions on the CPU do so as they multiply.
+func (b *Backend) GathersWindows() bool { return b.cpu }
+
+// leastRun is of so many channels that it pays to gather a window pixel by pixel.
+const leastRun = 8
+
+// convChannelsLast takes an image [n, h, w, c] as it lies, and gives its result in the
+// same order; so it does with a weight of that order.
+func (c *call) convChannelsLast(x node, weight, out tensor.Shape, with numbers) node {
+	with[6] = 1
+	kernel := c.dense(c.transpose(c.in(1), 0, 2, 3, 1))
+	scratch := c.productScratch(kernel, out[2]*out[3], weight[1:].Elements())
+	y := c.convOf(x, kernel, scratch, tensor.Shape{out[0], out[2], out[3], out[1]}, with)
+	return c.transpose(y, 0, 3, 1, 2)
+}
+
+func (c *call) convOf(x, kernel, scratch node, out tensor.Shape, with numbers) node {
+	inputs := []node{x, kernel, scratch}
+	if c.Has(2) {
+		inputs = append(inputs, c.dense(c.in(2)))
 	}
 	return c.kernel(C.SHIM_CONV, tensor.Type{DType: tensor.F32, Shape: out}, with, inputs...)
 }

@@ -56,6 +56,13 @@ type Assisted interface {
 	Own(c *ops.Call) bool
 }
 
+// Gathering is a backend that may convolve without ever having an image's windows in
+// memory, and take an image whose channels are last, transposed for conv2d, as it lies.
+type Gathering interface {
+	Backend
+	GathersWindows() bool
+}
+
 // Stream is one session's stream of work: its state, its scratch memory, its
 // queue. Calls on a stream, and on what it built, never overlap: the session
 // takes care of that.

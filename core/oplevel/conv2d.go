@@ -119,13 +119,23 @@ func (c *Calls) conv2d(r *request, x unsafe.Pointer, g *Geometry, norm *Norm, j 
 	l := limit(j.Weight.dtype())
 	careful := l != 0 && exceeds(x, g.H*g.W*g.CIn, l)
 	r.flag(careful)
-	tile := g.tilePixels(n.Kind != NoNorm || n.SiLU)
-	pixels := g.OH * g.OW
+	normalised := n.Kind != NoNorm || n.SiLU
+	tile, pixels := g.tilePixels(normalised), g.OH*g.OW
+	whole := c.gathers && g.K > 1 && !j.Weight.dtype().Quantised() && !(normalised && 16*g.H*g.W*g.CIn > 3*tileBytes)
+	if whole {
+		tile = pixels
+	}
 	for first := int64(0); first < pixels; first += tile {
 		r.output(unsafe.Add(j.Y, 4*first*j.NOut), 4*min(tile, pixels-first)*j.NOut)
 	}
 	r.work.flops = 2 * float64(pixels) * float64(j.NOut) * float64(g.window())
-	return c.run(r, func(s *sketch) { s.conv2d(g, &n, j, careful, tile) })
+	return c.run(r, func(s *sketch) {
+		if whole {
+			s.wholeConv2d(g, &n, j, careful)
+		} else {
+			s.conv2d(g, &n, j, careful, tile)
+		}
+	})
 }
 
 func (c *Calls) checkConv2D(x unsafe.Pointer, g *Geometry, norm *Norm, j *Job, flags Flags) error {
@@ -213,6 +223,21 @@ func (s *sketch) conv2d(g *Geometry, n *Norm, j *Job, careful bool, tile int64) 
 		}
 		s.output(s.activate(s.op("linear", in), j.Activation))
 	}
+}
+
+// wholeConv2d writes the convolution as one, for a backend that gathers windows itself.
+func (s *sketch) wholeConv2d(g *Geometry, n *Norm, j *Job, careful bool) {
+	x := s.input(f32(g.H*g.W, g.CIn))
+	image := s.reshape(s.norm(x, g, *n)(x), 1, g.H, g.W, g.CIn)
+	weight := s.reshape(s.rows(j.Weight, careful), j.NOut, g.K, g.K, g.CIn)
+	first := ops.IntsAttr("axes", 0, 3, 1, 2)
+	in := []ops.Ref{s.op("transpose", []ops.Ref{image}, first), s.op("transpose", []ops.Ref{weight}, first)}
+	if j.Bias != nil {
+		in = append(in, s.input(f32(j.NOut)))
+	}
+	y := s.op("conv2d", in, ops.IntsAttr("stride", g.Stride, g.Stride), ops.IntsAttr("padding", g.padding()))
+	y = s.op("transpose", []ops.Ref{y}, ops.IntsAttr("axes", 0, 2, 3, 1))
+	s.output(s.activate(s.reshape(y, g.OH*g.OW, j.NOut), j.Activation))
 }
 
 // windows gives the windows of pixels [first, end) of the output, one a row.

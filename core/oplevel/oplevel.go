@@ -67,6 +67,7 @@ type Calls struct {
 	// supports says what the backend computes by itself: what it would leave to
 	// another beside it counts as declined.
 	supports func(*ops.Call) bool
+	gathers  bool // convolutions need no windows
 
 	mu        sync.Mutex // guards what follows
 	returned  sync.Cond  // a worker has become free
@@ -96,6 +97,9 @@ type Around struct {
 // New makes the calls of a backend, which stays the caller's and must outlive them.
 func New(impl backend.Backend, a Around) *Calls {
 	c := &Calls{impl: impl, info: impl.Info(), owner: a.Owner, beside: a.Beside, getenv: a.Getenv, supports: impl.Supports}
+	if g, ok := impl.(backend.Gathering); ok {
+		c.gathers = g.GathersWindows()
+	}
 	if assisted, ok := impl.(backend.Assisted); ok {
 		c.supports = assisted.Own
 	}
