@@ -23,6 +23,7 @@ static inline vec load(const void *p) {
 }
 static inline void store(void *p, vec v) { std::memcpy(p, &v, sizeof v); }
 static inline int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
+static inline int64_t ceiling(int64_t n, int64_t by) { return (n + by - 1) / by; }
 
 enum {
     ROWS = LANES == 16 ? 8 : 6,     // so many rows by
@@ -250,18 +251,19 @@ static inline void transpose(vec (&r)[LANES]) {
 }
 
 /* LANES rows of units become columns of a panel. */
-static void transpose_rows(const float *from, int64_t depth, float *panel) {
+static void transpose_rows(const char *from, size_t row_bytes, int64_t depth, float *panel) {
     int64_t k = 0;
     for (; k + LANES <= depth; k += LANES) {
         vec r[LANES];
 #pragma GCC unroll 16
-        for (int i = 0; i < LANES; i++) r[i] = load(from + i * STAGE_ROW + k);
+        for (int i = 0; i < LANES; i++) r[i] = load(from + i * row_bytes + k * sizeof(float));
         transpose(r);
 #pragma GCC unroll 16
         for (int i = 0; i < LANES; i++) store(panel + (k + i) * COLUMNS, r[i]);
     }
     for (; k < depth; k++) {
-        for (int i = 0; i < LANES; i++) std::memcpy(panel + k * COLUMNS + i, from + i * STAGE_ROW + k, sizeof *panel);
+        for (int i = 0; i < LANES; i++)
+            std::memcpy(panel + k * COLUMNS + i, from + i * row_bytes + k * sizeof(float), sizeof *panel);
     }
 }
 
@@ -282,14 +284,18 @@ struct element_rows {
         enum { AT_ONCE = STAGE * How::PER_UNIT };
         for (int64_t first = 0; first < count; first += LANES) {
             const int64_t rows = least(LANES, count - first);
+            if (How::PER_UNIT == 1 && type.is == GGML_TYPE_F32 && rows == LANES) {  // units as they are
+                transpose_rows(data + (n0 + first) * row_bytes + k0 * sizeof(float), row_bytes, n, panel + first);
+                continue;
+            }
             if (rows < LANES) std::memset(stage, 0, LANES * STAGE_ROW * sizeof(float));
             for (int64_t k = 0; k < n; k += AT_ONCE) {
                 const int64_t some = least(AT_ONCE, n - k);
                 for (int64_t r = 0; r < rows; r++) {
                     read_units<How>(type, data + (n0 + first + r) * row_bytes, k0 + k, some, stage + r * STAGE_ROW);
                 }
-                transpose_rows(stage, (some + How::PER_UNIT - 1) / How::PER_UNIT,
-                               panel + k / How::PER_UNIT * COLUMNS + first);
+                transpose_rows(reinterpret_cast<const char *>(stage), STAGE_ROW * sizeof(float),
+                               ceiling(some, How::PER_UNIT), panel + k / How::PER_UNIT * COLUMNS + first);
             }
         }
     }
@@ -371,8 +377,6 @@ static void multiply_block(const A &a, const B &b, part rows, part columns, int6
         }
     }
 }
-
-static inline int64_t ceiling(int64_t n, int64_t by) { return (n + by - 1) / by; }
 
 /* Which of batch products, each m rows by n columns, thread ith of nth computes. */
 struct share {
