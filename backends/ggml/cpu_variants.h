@@ -52,7 +52,7 @@ struct product {
 /*
  * Whether multiply() is to be taken for a product of m rows rather than ggml, which reads
  * the weight as it is stored, or rearranged by repack.cpp: the one place where that is
- * decided, by measurement.
+ * decided, by measurement (docs/dense-products.md).
  */
 bool product_pays(ggml_type type, int64_t m, bool rearranged);
 
