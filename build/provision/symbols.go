@@ -62,7 +62,7 @@ func standard(name string) bool {
 // After "_Z", in the Itanium C++ ABI's mangling (5.1.4 to 5.1.9): a virtual table, type
 // information, a guard, a thunk or a transactional clone of it, or the entity itself,
 // nested and qualified or not.
-var ofStandardLibrary = regexp.MustCompile(`^(T[VTISC]|GV|GTt|Thn?\d+_|Tvn?\d+_n?\d+_)?(N[VKRO]*)?(S[tabsiod]|9__gnu_cxx|10__cxxabiv1|n[wa]|d[la])`)
+var ofStandardLibrary = regexp.MustCompile(`^(T[VTISC]|GV|GTt|T(hn?\d+|vn?\d+_n?\d+)_)?(N[VKRO]*)?(S[tabsiod]|9__gnu_cxx|10__cxxabiv1|n[wa]|d[la])`)
 
 // renameELF returns a library of ggml under our names, checked.
 func renameELF(data []byte) ([]byte, elfrename.Names, error) {
