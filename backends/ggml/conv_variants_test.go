@@ -67,3 +67,65 @@ func value(t tensor.Type, data []float32) ops.Value {
 	}
 	return v
 }
+
+// TestConvolutionWithChannelsLast holds the kernel that takes an image as it lies to the
+// formula: x and the weight are transposed on their way to conv2d.
+func TestConvolutionWithChannelsLast(t *testing.T) {
+	t.Cleanup(func() { limitProcessor(withAVX512BF16) })
+	b := cpuBackend(t, 1)
+	op, err := ops.Lookup("conv2d")
+	require.NoError(t, err)
+	r := rand.New(rand.NewPCG(9, 10))
+	first, last := ops.IntsAttr("axes", 0, 3, 1, 2), ops.IntsAttr("axes", 0, 2, 3, 1)
+	for p := anyProcessor; limitProcessor(p); p++ {
+		for _, c := range []struct {
+			n, h, w, in, out, k, groups int64
+			attrs                       []ops.AttrArg
+		}{
+			{1, 9, 33, 8, 51, 3, 1, []ops.AttrArg{ops.IntsAttr("padding", 1)}},
+			{2, 7, 5, 11, 13, 2, 1, []ops.AttrArg{ops.IntsAttr("stride", 2, 1), ops.IntsAttr("padding", 0, 1)}},
+			{1, 8, 10, 18, 6, 3, 2, []ops.AttrArg{ops.IntAttr("groups", 2), ops.IntsAttr("dilation", 2, 3), ops.IntsAttr("padding", 0, 3, 2, 1)}},
+			{1, 3, 4, 300, 5, 3, 1, []ops.AttrArg{ops.IntsAttr("padding", 1)}}, // pieces of the kernel end within a pixel
+		} {
+			xs, ws := tensor.Shape{c.n, c.h, c.w, c.in}, tensor.Shape{c.out, c.k, c.k, c.in / c.groups}
+			x, w := random(r, xs), random(r, ws)
+			g := newGraph(t)
+			weights := newWeights(t, map[string][]float32{"w": w}, map[string]tensor.Type{"w": f32(ws...)})
+			wr, err := g.Weight(weights, "w")
+			require.NoError(t, err)
+			in := []ops.Ref{
+				mustOp(t, g, "transpose", []ops.Ref{input(t, g, "x", tensor.F32, xs...)}, first),
+				mustOp(t, g, "transpose", []ops.Ref{wr}, first),
+			}
+			require.NoError(t, g.Output("y", mustOp(t, g, "transpose", []ops.Ref{mustOp(t, g, "conv2d", in, c.attrs...)}, last)))
+
+			xt, wt := f32(c.n, c.in, c.h, c.w), f32(c.out, c.in/c.groups, c.k, c.k)
+			attrs, err := op.Bind(c.attrs)
+			require.NoError(t, err)
+			call, err := op.NewCall([]tensor.Type{xt, wt}, attrs)
+			require.NoError(t, err)
+			want := ops.NewValue(call.Out[0])
+			require.NoError(t, op.Eval(call, []ops.Value{value(xt, channelsFirst(x, xs)), value(wt, channelsFirst(w, ws))}, []ops.Value{want}))
+
+			y := make([]float32, call.Out[0].Shape.Elements())
+			require.NoError(t, build(t, b, newStream(t, b), g).Run(buffers(x), buffers(y), options()))
+			o := call.Out[0].Shape
+			got := channelsFirst(y, tensor.Shape{o[0], o[2], o[3], o[1]})
+			for i := range got {
+				require.InDelta(t, want.F[i], got[i], 1e-3, fmt.Sprintf("processor %d, %v * %v, element %d", p, xs, ws, i))
+			}
+		}
+	}
+}
+
+// channelsFirst gives [n, h, w, c] as [n, c, h, w].
+func channelsFirst(v []float32, s tensor.Shape) []float32 {
+	y := make([]float32, len(v))
+	size, channels := s[1]*s[2], s[3]
+	for i := range v {
+		at := int64(i)
+		image, position, channel := at/(size*channels), at/channels%size, at%channels
+		y[(image*channels+channel)*size+position] = v[i]
+	}
+	return y
+}
