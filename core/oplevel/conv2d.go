@@ -121,7 +121,8 @@ func (c *Calls) conv2d(r *request, x unsafe.Pointer, g *Geometry, norm *Norm, j 
 	r.flag(careful)
 	normalised := n.Kind != NoNorm || n.SiLU
 	tile, pixels := g.tilePixels(normalised), g.OH*g.OW
-	whole := c.gathers && g.K > 1 && !j.Weight.dtype().Quantised() && !(normalised && 16*g.H*g.W*g.CIn > 3*tileBytes)
+	// A norm takes about four images beside; those, too, must fit into a few tiles.
+	whole := c.gathers && g.K > 1 && !j.Weight.dtype().Quantised() && (!normalised || 4*4*g.H*g.W*g.CIn <= 3*tileBytes)
 	if whole {
 		tile = pixels
 	}
