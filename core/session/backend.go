@@ -71,12 +71,15 @@ func (b *Backend) Release() {
 	}
 }
 
-// Report tells how the backend was chosen and what it is.
+// Report tells how the backend was chosen and what it is, with what it has come to note
+// since.
 func (b *Backend) Report(f Format) (string, error) {
+	now := *b.report
+	now.Backend = b.impl.Info()
 	if f == JSON {
-		return b.report.JSON()
+		return now.JSON()
 	}
-	return b.report.Text(), nil
+	return now.Text(), nil
 }
 
 // Name is what computes, then the device's own name.

@@ -2,6 +2,7 @@ package session
 
 import (
 	"encoding/json"
+	"fmt"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -31,7 +32,11 @@ type fake struct {
 }
 
 func (f *fake) Info() backend.Info {
-	return backend.Info{Name: "fake", Description: "copies", Library: "none", Threads: 1}
+	info := backend.Info{Name: "fake", Description: "copies", Library: "none", Threads: 1}
+	if n := f.streams.Load(); n > 0 {
+		info.Notes = []string{fmt.Sprintf("streams were made: %d", n)}
+	}
+	return info
 }
 func (f *fake) Supports(c *ops.Call) bool { return f.only == "" || c.Op.Name == f.only }
 func (f *fake) Close() error              { f.closed.Add(1); return nil }
@@ -381,6 +386,17 @@ func TestReportAndName(t *testing.T) {
 	text, err := b.Report(Text)
 	require.NoError(t, err)
 	require.True(t, strings.HasPrefix(text, "requested: cpu (option)"), text)
+	require.NotContains(t, text, "streams were made")
 	require.NoError(t, JSON.Check())
 	require.Equal(t, status.InvalidArgument, status.Of(Format(2).Check()))
+
+	// What a backend notes later is in later reports.
+	s, err := New(b)
+	require.NoError(t, err)
+	defer s.Release()
+	for _, f := range []Format{Text, JSON} {
+		text, err = b.Report(f)
+		require.NoError(t, err)
+		require.Contains(t, text, "streams were made: 1")
+	}
 }
