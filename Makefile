@@ -169,7 +169,7 @@ $(VENV_STAMP) $(SITE_VENV)/.made:
 # The Go tests; those of the documentation run its Python.
 .PHONY: test-go
 test-go: lib bin $(VENV_STAMP)
-	@go test ./...
+	@go test -timeout 30m ./...
 
 # The wheel is built from a copy of the package, with the library, its plugins and
 # the tool beside it.
