@@ -145,6 +145,9 @@ demo: deps lib ## Upscale a picture with a real model, through the C API
 
 ##@ Testing
 
+# A software Vulkan device compiles hundreds of kernels when it has none yet.
+GO_TEST := go test -timeout 30m
+
 .PHONY: test
 ifneq ($(UNAME),Darwin)
 test: export QTSACCEL_TEST_VULKAN := 1
@@ -169,7 +172,7 @@ $(VENV_STAMP) $(SITE_VENV)/.made:
 # The Go tests; those of the documentation run its Python.
 .PHONY: test-go
 test-go: lib bin $(VENV_STAMP)
-	@go test -timeout 30m ./...
+	@$(GO_TEST) ./...
 
 # The wheel is built from a copy of the package, with the library, its plugins and
 # the tool beside it.
@@ -202,15 +205,15 @@ asan-lib: lib
 
 .PHONY: test-cpp
 test-cpp: deps lib test-data ## Test the C++ header, and the examples in C++ beside those in C
-	@go test ./tests/cpp
+	@$(GO_TEST) ./tests/cpp
 
 # Consumers of an installation, of the tarball and of the static library.
 DEBIAN_INSTALL_TEST := cmake
 .PHONY: test-install
 test-install: deps lib ## Test what make install and make dist give, as other projects use it
 	@build/deps.sh $(DEBIAN_INSTALL_TEST)
-	@QTSACCEL_TEST_INSTALL=1 go test -count=1 ./tests/install
-	@QTSACCEL_TEST_INSTALL=1 go test -count=1 -run CMake ./tests/docs
+	@QTSACCEL_TEST_INSTALL=1 $(GO_TEST) -count=1 ./tests/install
+	@QTSACCEL_TEST_INSTALL=1 $(GO_TEST) -count=1 -run CMake ./tests/docs
 
 .PHONY: test-swift
 test-swift: examples static-lib test-data ## Test the Swift package, with swift on the PATH or Debian's in a root (as root)
@@ -218,7 +221,7 @@ test-swift: examples static-lib test-data ## Test the Swift package, with swift 
 	@$(MAKE) -s install PREFIX= DESTDIR=$(abspath $(DIST))/prefix 2>/dev/null
 	@go run ./tests/docs/extract $(DIST)/swift-docs docs/*.md bindings/swift/README.md
 	@build/test-swift.sh $(DIST)/trixie-swift $(DIST)/prefix $(DIST)/swift
-	@QTSACCEL_TEST_SWIFT=1 go test -count=1 ./tests/swift
+	@QTSACCEL_TEST_SWIFT=1 $(GO_TEST) -count=1 ./tests/swift
 
 # What a Swift package's binaryTarget takes: the dylib, whose install name is @rpath's,
 # and the header with a module map. The plugins go beside the dylib in the app.
@@ -232,11 +235,11 @@ xcframework: lib ## On a Mac: make dist/CQtsAccel.xcframework, for a Swift packa
 
 .PHONY: test-race
 test-race: ggml ## Run the Go tests with the race detector
-	@QTSACCEL_TEST_RACE=1 go test -race ./...
+	@QTSACCEL_TEST_RACE=1 $(GO_TEST) -race ./...
 
 .PHONY: test-asan
 test-asan: asan-lib ## Run the C API's tests with the address sanitizer
-	@QTSACCEL_TEST_ASAN=1 go test ./tests/c
+	@QTSACCEL_TEST_ASAN=1 $(GO_TEST) ./tests/c
 
 # The readers of files for as long as it is worth; what they found is kept under
 # testdata/fuzz and tried by every `go test`.
@@ -252,12 +255,12 @@ test-fuzz:
 
 .PHONY: test-vulkan
 test-vulkan: lib bin test-lib test-data test-vulkan-operators ## Run the tests on Vulkan, with Mesa's software device where there is no other
-	@QTSACCEL_TEST_VULKAN=1 go test ./tests/...
+	@QTSACCEL_TEST_VULKAN=1 $(GO_TEST) ./tests/...
 
 .PHONY: test-vulkan-operators
 test-vulkan-operators: lib
 	@build/deps.sh $(DEBIAN_VULKAN)
-	@QTSACCEL_TEST_DEVICE=vulkan GGML_VK_VISIBLE_DEVICES=0 go test -run OnDevice ./backends/ggml
+	@QTSACCEL_TEST_DEVICE=vulkan GGML_VK_VISIBLE_DEVICES=0 $(GO_TEST) -run OnDevice ./backends/ggml
 
 # What runs in a Debian root against the ggml that Debian packages, and the packages
 # that it needs besides a compiler.
@@ -279,11 +282,11 @@ test-vulkan-source: ## Build Vulkan's plugin from source in a Debian trixie root
 # The operators, the C API and the models on whatever ggml was provided.
 .PHONY: test-on-this-ggml
 test-on-this-ggml: lib test-lib
-	@go test -count=1 ./backends/ggml ./tests/c ./tests/models
+	@$(GO_TEST) -count=1 ./backends/ggml ./tests/c ./tests/models
 
 .PHONY: test-provision
 test-provision:
-	@go test -count=1 ./build/...
+	@$(GO_TEST) -count=1 ./build/...
 
 .PHONY: bench
 bench: lib ## Measure against raw ggml and ONNX Runtime; writes dist/bench/
