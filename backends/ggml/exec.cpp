@@ -22,6 +22,24 @@ int64_t now_ns() {
 
 bool asked_to_stop(void *flag) { return __atomic_load_n(static_cast<int32_t *>(flag), __ATOMIC_RELAXED) != 0; }
 
+/*
+ * A tensor that is copied from or to the host, and what views it: they may lie in the
+ * host's own memory for the time of a run.
+ */
+struct at_host {
+    ggml_tensor *tensor;
+    std::vector<ggml_tensor *> views;
+    char *own;  // where it lies otherwise
+
+    void place(char *data) {
+        tensor->data = data;
+        for (ggml_tensor *v : views) v->data = data + v->view_offs;
+    }
+};
+
+/* Kernels read floats from anywhere; vectors of them are not much slower from here. */
+bool well_aligned(const void *p) { return reinterpret_cast<uintptr_t>(p) % 16 == 0; }
+
 }  // namespace
 
 struct shim_exec {
@@ -34,6 +52,8 @@ struct shim_exec {
     std::vector<ggml_tensor *> scratched;  // whose memory is the stream's scratch
     uint64_t generation = 0;               // of the scratch memory that they point into
     std::vector<char> staging;             // for what is converted on its way to a device
+    std::vector<at_host> in_place;         // on the CPU: of uploads, then of downloads
+    std::vector<at_host *> lent;           // those that lie in the host's memory now
     char failure[2048] = {};
 
     // The CPU's plan for the thread number of the last run.
@@ -52,7 +72,11 @@ struct shim_exec {
     void place_leaves(size_t free);
     void place_scratch();
     void write(ggml_tensor *leaf, const void *data, size_t bytes);
-    void upload(const shim_span *in);
+    void find_in_place();
+    bool lend(size_t which, void *data);
+    void lend_outputs(const shim_span *out);
+    void take_back();
+    void upload(const shim_span *in, bool may_lend);
     void download(const shim_span *out);
     void compute(int32_t threads, void *cancel);
     ggml_status compute_on_cpu(int32_t threads, void *cancel);
@@ -74,6 +98,7 @@ void shim_exec::make(size_t free) {
     });
     check_scratch(free);
     place_scratch();
+    if (stream.device.cpu) find_in_place();
 
     for (const shim::constant &c : parts->constants) write(c.leaf, c.data.data(), c.data.size());
     size_t most = 0;
@@ -140,10 +165,52 @@ void shim_exec::write(ggml_tensor *leaf, const void *data, size_t bytes) {
     }
 }
 
-void shim_exec::upload(const shim_span *in) {
+/* Tensors that are none, since they must be copied, are left empty. */
+void shim_exec::find_in_place() {
     for (const shim::upload &u : parts->uploads) {
-        const void *data = in[u.input].data;
-        if (data == nullptr) continue;
+        in_place.push_back({u.narrow || u.leaf->view_src != nullptr ? nullptr : u.leaf, {}, nullptr});
+    }
+    for (const shim::download &d : parts->downloads) {
+        // A leaf is an input or a weight, and what leaves twice has but one place.
+        const bool once = std::count_if(parts->downloads.begin(), parts->downloads.end(),
+                                        [&](const shim::download &o) { return o.source == d.source; }) == 1;
+        const bool computed = d.source->op != GGML_OP_NONE && d.source->view_src == nullptr;
+        in_place.push_back({once && computed ? d.source : nullptr, {}, nullptr});
+    }
+    parts->each_tensor([&](ggml_tensor *t) {
+        for (at_host &h : in_place) {
+            if (h.tensor != nullptr && t->view_src == h.tensor) h.views.push_back(t);
+        }
+    });
+    lent.reserve(in_place.size());
+}
+
+bool shim_exec::lend(size_t which, void *data) {
+    at_host &h = in_place[which];
+    if (h.tensor == nullptr || !well_aligned(data)) return false;
+    h.own = static_cast<char *>(h.tensor->data);
+    lent.push_back(&h);
+    h.place(static_cast<char *>(data));
+    return true;
+}
+
+void shim_exec::lend_outputs(const shim_span *out) {
+    for (size_t i = 0; i < parts->downloads.size(); i++) {
+        void *data = out[parts->downloads[i].output].data;
+        if (data != nullptr) lend(parts->uploads.size() + i, data);
+    }
+}
+
+void shim_exec::take_back() {
+    for (at_host *h : lent) h->place(h->own);
+    lent.clear();
+}
+
+void shim_exec::upload(const shim_span *in, bool may_lend) {
+    for (size_t i = 0; i < parts->uploads.size(); i++) {
+        const shim::upload &u = parts->uploads[i];
+        void *data = in[u.input].data;
+        if (data == nullptr || (may_lend && lend(i, data))) continue;
         if (!u.narrow) {
             write(u.leaf, data, u.bytes);
             continue;
@@ -173,7 +240,7 @@ void shim_exec::upload(const shim_span *in) {
 void shim_exec::download(const shim_span *out) {
     for (const shim::download &d : parts->downloads) {
         void *data = out[d.output].data;
-        if (data == nullptr) continue;
+        if (data == nullptr || data == d.source->data) continue;  // nothing to copy, or it was computed there
         if (stream.device.cpu) {
             std::memcpy(data, d.source->data, d.bytes);
         } else {
@@ -230,27 +297,32 @@ bool shim_exec_worth_sharing(const shim_exec *e, int32_t threads) {
 size_t shim_exec_io_bytes(const shim_exec *e) { return e->io_bytes; }
 const char *shim_exec_failure(const shim_exec *e) { return e->failure; }
 
-int32_t shim_exec_run(shim_exec *e, uintptr_t in, uintptr_t out, uintptr_t timing, uintptr_t cancel, int32_t threads) {
+int32_t shim_exec_run(shim_exec *e, uintptr_t in, uintptr_t out, uintptr_t timing, uintptr_t cancel, int32_t threads,
+                      bool lent) {
     const shim::status code = shim::on_device(e->stream.device, [&] {
         void *flag = reinterpret_cast<void *>(cancel);
         if (asked_to_stop(flag)) shim::fail(shim::cancelled, "the run was cancelled");
         if (e->generation != e->stream.scratch_generation) e->place_scratch();
         const shim_span *inputs = reinterpret_cast<const shim_span *>(in);
         const shim_span *outputs = reinterpret_cast<const shim_span *>(out);
+        const bool may_lend = lent && e->stream.device.cpu;
         if (timing == 0) {
-            e->upload(inputs);
+            e->upload(inputs, may_lend);
+            if (may_lend) e->lend_outputs(outputs);
             e->compute(threads, flag);
             e->download(outputs);
             return;
         }
         const int64_t start = now_ns();
-        e->upload(inputs);
+        e->upload(inputs, may_lend);
+        if (may_lend) e->lend_outputs(outputs);
         const int64_t uploaded = now_ns();
         e->compute(threads, flag);
         const int64_t computed = now_ns();
         e->download(outputs);
         *reinterpret_cast<shim_timing *>(timing) = {uploaded - start, computed - uploaded, now_ns() - computed};
     });
+    e->take_back();
     if (code != shim::ok) std::snprintf(e->failure, sizeof e->failure, "%s", shim_failure_text());
     return code;
 }

@@ -44,7 +44,7 @@ func (x *executable) Run(in, out []backend.Buffer, o *backend.RunOptions) error 
 		C.uintptr_t(uintptr(unsafe.Pointer(unsafe.SliceData(x.out)))),
 		C.uintptr_t(uintptr(unsafe.Pointer(x.timing))),
 		C.uintptr_t(uintptr(unsafe.Pointer(x.cancel))),
-		C.int32_t(threads))
+		C.int32_t(threads), C.bool(o.Lent))
 	x.in, x.out, x.timing, x.cancel = nil, nil, nil, nil
 	if threads > 1 && x.stream.backend.cpu {
 		x.stream.crowd.leave(x.stream)

@@ -205,11 +205,11 @@ struct shim_timing {
 
 /*
  * One run: in and out are arrays of struct shim_span, timing may be 0. The
- * addresses are numbers so that Go need not look into them. After a failure the
- * words are with shim_exec_failure().
+ * addresses are numbers so that Go need not look into them. lent: the CPU may compute
+ * right in the spans' memory. After a failure the words are with shim_exec_failure().
  */
 int32_t shim_exec_run(struct shim_exec *e, uintptr_t in, uintptr_t out, uintptr_t timing, uintptr_t cancel,
-                      int32_t threads);
+                      int32_t threads, bool lent);
 const char *shim_exec_failure(const struct shim_exec *e);
 
 /* For benchmarks: computes n times on one thread, no more than ggml does, and

@@ -106,6 +106,9 @@ type RunOptions struct {
 	Threads int         // 0: the backend's
 	Timing  *Timing     // filled if not nil
 	Cancel  *CancelFlag // set by another thread to stop the run; never nil
+	// Lent says that a backend may compute right in the buffers of this run: no later run
+	// relies on an input of it being kept, and outputs may be written if the run fails.
+	Lent bool
 }
 
 // Timing is how long the parts of a run took; its layout is that of the header's

@@ -89,6 +89,7 @@ func (p *program) run(w *worker, r *request) error {
 			p.in[i] = bufferOf(f.constant)
 		}
 	}
+	w.options.Lent = p.complete // what is constant is kept from the first run
 	atomic.StoreInt32(w.options.Cancel, 0)
 	err := p.exec.Run(p.in, r.out, &w.options)
 	clear(p.in)
