@@ -250,20 +250,48 @@ static inline void transpose(vec (&r)[LANES]) {
     if constexpr (S > 1) transpose<S / 2>(r);
 }
 
+/* Elements that are units as they lie. */
+struct whole_units {
+    enum { BYTES = 4 };
+    static inline vec some(const char *p) { return load(p); }
+    static inline float one(const char *p) {
+        float v;
+        std::memcpy(&v, p, sizeof v);
+        return v;
+    }
+};
+
+#if LANES > 4
+/* Elements of f16, which become units as they are read. */
+struct half_units {
+    enum { BYTES = 2 };
+#if LANES == 16
+    static inline vec some(const char *p) { return vec(_mm512_cvtph_ps(_mm256_loadu_si256((const __m256i *)p))); }
+#else
+    static inline vec some(const char *p) { return vec(_mm256_cvtph_ps(_mm_loadu_si128((const __m128i *)p))); }
+#endif
+    static inline float one(const char *p) {
+        uint16_t half;
+        std::memcpy(&half, p, sizeof half);
+        return _cvtsh_ss(half);
+    }
+};
+#endif
+
 /* LANES rows of units become columns of a panel. */
+template <class Units>
 static void transpose_rows(const char *from, size_t row_bytes, int64_t depth, float *panel) {
     int64_t k = 0;
     for (; k + LANES <= depth; k += LANES) {
         vec r[LANES];
 #pragma GCC unroll 16
-        for (int i = 0; i < LANES; i++) r[i] = load(from + i * row_bytes + k * sizeof(float));
+        for (int i = 0; i < LANES; i++) r[i] = Units::some(from + i * row_bytes + k * Units::BYTES);
         transpose(r);
 #pragma GCC unroll 16
         for (int i = 0; i < LANES; i++) store(panel + (k + i) * COLUMNS, r[i]);
     }
     for (; k < depth; k++) {
-        for (int i = 0; i < LANES; i++)
-            std::memcpy(panel + k * COLUMNS + i, from + i * row_bytes + k * sizeof(float), sizeof *panel);
+        for (int i = 0; i < LANES; i++) panel[k * COLUMNS + i] = Units::one(from + i * row_bytes + k * Units::BYTES);
     }
 }
 
@@ -284,20 +312,38 @@ struct element_rows {
         enum { AT_ONCE = STAGE * How::PER_UNIT };
         for (int64_t first = 0; first < count; first += LANES) {
             const int64_t rows = least(LANES, count - first);
-            if (How::PER_UNIT == 1 && type.is == GGML_TYPE_F32 && rows == LANES) {  // units as they are
-                transpose_rows(data + (n0 + first) * row_bytes + k0 * sizeof(float), row_bytes, n, panel + first);
-                continue;
-            }
+            const char *from = data + (n0 + first) * row_bytes + k0 / type.block * type.block_bytes;
+            if (rows == LANES && pack_directly<How>(from, n, panel + first)) continue;
             if (rows < LANES) std::memset(stage, 0, LANES * STAGE_ROW * sizeof(float));
             for (int64_t k = 0; k < n; k += AT_ONCE) {
                 const int64_t some = least(AT_ONCE, n - k);
                 for (int64_t r = 0; r < rows; r++) {
                     read_units<How>(type, data + (n0 + first + r) * row_bytes, k0 + k, some, stage + r * STAGE_ROW);
                 }
-                transpose_rows(reinterpret_cast<const char *>(stage), STAGE_ROW * sizeof(float),
-                               ceiling(some, How::PER_UNIT), panel + k / How::PER_UNIT * COLUMNS + first);
+                transpose_rows<whole_units>(reinterpret_cast<const char *>(stage), STAGE_ROW * sizeof(float),
+                                            ceiling(some, How::PER_UNIT), panel + k / How::PER_UNIT * COLUMNS + first);
             }
         }
+    }
+
+    /* LANES columns out of the rows themselves, where these need no expanding; says whether it did. */
+    template <class How>
+    bool pack_directly(const char *from, int64_t n, float *panel) const {
+        if (How::PER_UNIT == 1 && type.is == GGML_TYPE_F32) {
+            transpose_rows<whole_units>(from, row_bytes, n, panel);
+            return true;
+        }
+#if LANES > 4
+        if (How::PER_UNIT == 1 && type.is == GGML_TYPE_F16) {
+            transpose_rows<half_units>(from, row_bytes, n, panel);
+            return true;
+        }
+#endif
+        if (How::PER_UNIT == 2 && type.is == GGML_TYPE_BF16 && n % 2 == 0) {
+            transpose_rows<whole_units>(from, row_bytes, n / 2, panel);
+            return true;
+        }
+        return false;
     }
 };
 
