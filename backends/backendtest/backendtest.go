@@ -8,6 +8,7 @@
 package backendtest
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"hash/fnv"
@@ -132,12 +133,21 @@ func tryCase(t *testing.T, b backend.Backend, name string, number int, c Case, t
 		return unsupported(err)
 	}
 	// More than once: a run finds what the one before has left behind, and one that may
-	// compute in the buffers leaves nothing there.
+	// compute in the buffers leaves nothing there, and inputs as they are.
+	given := make([][]byte, len(m.in))
+	for i := range m.in {
+		given[i] = bytes.Clone(bytesAt(m.in[i]))
+	}
 	for _, lent := range []bool{false, true, false} {
 		m.options.Lent = lent
 		got, err := m.run()
 		if err != nil {
 			return err
+		}
+		for i := range m.in {
+			if !bytes.Equal(given[i], bytesAt(m.in[i])) {
+				return fmt.Errorf("a run wrote to input %d", i)
+			}
 		}
 		for i := range want {
 			if err := near(got[i], want[i], tolerance(call)); err != nil {
