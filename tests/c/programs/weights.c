@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "check.h"
+#include "progress.h"
 
 enum { N_OUT = 24, N_IN = 512, ROWS = 3 };
 
@@ -250,20 +251,6 @@ static const char *save_model(const char *name) {
     REFUSED(QTSA_ERR_INVALID_ARGUMENT, qtsa_weights_save(w, path, metadata, 3, NULL, NULL), "attribute 1", "null");
     OK(qtsa_weights_free(w));
     return path;
-}
-
-typedef struct progress {
-    uint64_t done, total, limit;
-    int calls;
-} progress;
-
-static int32_t watch(uint64_t done, uint64_t total, void *user) {
-    progress *p = user;
-    CHECK(done <= total && (p->calls == 0 || done >= p->done));
-    p->done = done;
-    p->total = total;
-    p->calls++;
-    return done > p->limit;
 }
 
 /* The columns that matter come out nearer. */

@@ -5,6 +5,7 @@
  * usage: weights_upload FOLDER   which may be written to
  */
 #include "check.h"
+#include "progress.h"
 
 /* 24 MiB of matrices, so that GPUs go through pinned memory, and a small vector. */
 enum { MATRICES = 6, N_OUT = 512, N_IN = 2048, MATRIX_BYTES = N_OUT * N_IN * 4 };
@@ -90,20 +91,6 @@ static qtsa_status product(qtsa_backend b, qtsa_weights w, int m) {
         CHECK(y[i] == sum);
     }
     return status;
-}
-
-typedef struct progress {
-    uint64_t done, total, limit;
-    int calls;
-} progress;
-
-static int32_t watch(uint64_t done, uint64_t total, void *user) {
-    progress *p = user;
-    CHECK(done <= total && (p->calls == 0 || done >= p->done));
-    p->done = done;
-    p->total = total;
-    p->calls++;
-    return done > p->limit;
 }
 
 static uint64_t on_device(qtsa_weights w, qtsa_backend b) {
