@@ -190,14 +190,14 @@ inline tensor add(tensor a, tensor b) {
 
 class arange_attrs : public attributes {
 public:
-    /** the first. */
+    /** the first (finite in f32 or infinite or NaN). */
     arange_attrs &start(double v) { set("start", v); return *this; }
-    /** from one to the next. */
+    /** from one to the next (finite in f32). */
     arange_attrs &step(double v) { set("step", v); return *this; }
 };
 
 /** start, start + step, start + 2 step, ...: count numbers. */
-/** count: how many. */
+/** count: how many (1 or more). */
 inline tensor arange(graph &to, std::int64_t count, arange_attrs attrs = {}) {
     attrs.set("count", count);
     return detail::add_op<1>(to, "arange", {}, attrs)[0];
@@ -205,7 +205,7 @@ inline tensor arange(graph &to, std::int64_t count, arange_attrs attrs = {}) {
 
 class argmax_attrs : public attributes {
 public:
-    /** the axis; negative counts from the end. */
+    /** the axis; negative counts from the end (-4 to 3). */
     argmax_attrs &axis(std::int64_t v) { set("axis", v); return *this; }
 };
 
@@ -216,11 +216,11 @@ inline tensor argmax(tensor x, argmax_attrs attrs = {}) {
 
 class attention_attrs : public attributes {
 public:
-    /** the factor of the scores; 0: 1/sqrt(d). */
+    /** the factor of the scores; 0: 1/sqrt(d) (finite in f32). */
     attention_attrs &scale(double v) { set("scale", v); return *this; }
-    /** 1: the queries are the last t of the n positions. */
+    /** 1: the queries are the last t of the n positions (0 to 1). */
     attention_attrs &causal(std::int64_t v) { set("causal", v); return *this; }
-    /** how many keys up to its own position a query sees; 0: all. Needs positions or causal. */
+    /** how many keys up to its own position a query sees; 0: all. Needs positions or causal (0 or more). */
     attention_attrs &window(std::int64_t v) { set("window", v); return *this; }
 };
 
@@ -230,7 +230,7 @@ inline tensor attention(tensor q, tensor k, tensor v, tensor mask = {}, tensor p
 }
 
 /** x in another dtype: to a 16-bit float rounded to nearest even, from float to integer cut towards 0; values that the dtype cannot hold give no particular number. */
-/** dtype: "f32", "f16", "bf16", "i8", "i16", "i32" or "i64". */
+/** dtype: the dtype ("f32", "f16", "bf16", "i8", "i16", "i32", "i64"). */
 inline tensor cast(tensor x, const char * dtype) {
     attributes attrs;
     attrs.set("dtype", dtype);
@@ -238,8 +238,8 @@ inline tensor cast(tensor x, const char * dtype) {
 }
 
 /** x, but at least min and at most max. */
-/** min: the least value. */
-/** max: the greatest value, not below min. */
+/** min: the least value (finite in f32 or infinite). */
+/** max: the greatest value, not below min (finite in f32 or infinite). */
 inline tensor clamp(tensor x, double min, double max) {
     attributes attrs;
     attrs.set("min", min);
@@ -248,7 +248,7 @@ inline tensor clamp(tensor x, double min, double max) {
 }
 
 /** the inputs one behind the other along an axis. */
-/** axis: the axis; negative counts from the end. */
+/** axis: the axis; negative counts from the end (-4 to 3). */
 inline tensor concat(std::initializer_list<tensor> x, std::int64_t axis) {
     attributes attrs;
     attrs.set("axis", axis);
@@ -257,13 +257,13 @@ inline tensor concat(std::initializer_list<tensor> x, std::int64_t axis) {
 
 class conv1d_attrs : public attributes {
 public:
-    /** input elements from one output to the next. */
+    /** input elements from one output to the next (1 to 2147483647). */
     conv1d_attrs &stride(std::int64_t v) { set("stride", v); return *this; }
-    /** zeros put at both ends, or at the left and the right one. */
+    /** zeros put at both ends, or at the left and the right one (0 to 2147483647). */
     conv1d_attrs &padding(ints v) { set("padding", v); return *this; }
-    /** input elements from one kernel element to the next. */
+    /** input elements from one kernel element to the next (1 to 2147483647). */
     conv1d_attrs &dilation(std::int64_t v) { set("dilation", v); return *this; }
-    /** into how many groups the channels fall; each output channel reads one. */
+    /** into how many groups the channels fall; each output channel reads one (1 to 2147483647). */
     conv1d_attrs &groups(std::int64_t v) { set("groups", v); return *this; }
 };
 
@@ -274,13 +274,13 @@ inline tensor conv1d(tensor x, tensor weight, tensor bias = {}, conv1d_attrs att
 
 class conv2d_attrs : public attributes {
 public:
-    /** input elements from one output to the next: one value, or for h and w. */
+    /** input elements from one output to the next: one value, or for h and w (1 to 2147483647). */
     conv2d_attrs &stride(ints v) { set("stride", v); return *this; }
-    /** zeros put on all sides; above and below, left and right; or top, left, bottom, right. */
+    /** zeros put on all sides; above and below, left and right; or top, left, bottom, right (0 to 2147483647). */
     conv2d_attrs &padding(ints v) { set("padding", v); return *this; }
-    /** input elements from one kernel element to the next: one value, or for h and w. */
+    /** input elements from one kernel element to the next: one value, or for h and w (1 to 2147483647). */
     conv2d_attrs &dilation(ints v) { set("dilation", v); return *this; }
-    /** into how many groups the channels fall; each output channel reads one. */
+    /** into how many groups the channels fall; each output channel reads one (1 to 2147483647). */
     conv2d_attrs &groups(std::int64_t v) { set("groups", v); return *this; }
 };
 
@@ -291,15 +291,15 @@ inline tensor conv2d(tensor x, tensor weight, tensor bias = {}, conv2d_attrs att
 
 class conv_transpose1d_attrs : public attributes {
 public:
-    /** output elements from one input to the next. */
+    /** output elements from one input to the next (1 to 2147483647). */
     conv_transpose1d_attrs &stride(std::int64_t v) { set("stride", v); return *this; }
-    /** how many outputs are cut off at both ends, or at the left and the right one. */
+    /** how many outputs are cut off at both ends, or at the left and the right one (0 to 2147483647). */
     conv_transpose1d_attrs &padding(ints v) { set("padding", v); return *this; }
-    /** how many outputs more there are at the right end, less than stride or dilation. */
+    /** how many outputs more there are at the right end, less than stride or dilation (0 to 2147483647). */
     conv_transpose1d_attrs &output_padding(std::int64_t v) { set("output_padding", v); return *this; }
-    /** output elements from one kernel element to the next. */
+    /** output elements from one kernel element to the next (1 to 2147483647). */
     conv_transpose1d_attrs &dilation(std::int64_t v) { set("dilation", v); return *this; }
-    /** into how many groups the channels fall. */
+    /** into how many groups the channels fall (1 to 2147483647). */
     conv_transpose1d_attrs &groups(std::int64_t v) { set("groups", v); return *this; }
 };
 
@@ -316,7 +316,7 @@ inline tensor cos(tensor x) {
 
 class cumsum_attrs : public attributes {
 public:
-    /** the axis; negative counts from the end. */
+    /** the axis; negative counts from the end (-4 to 3). */
     cumsum_attrs &axis(std::int64_t v) { set("axis", v); return *this; }
 };
 
@@ -327,12 +327,12 @@ inline tensor cumsum(tensor x, cumsum_attrs attrs = {}) {
 
 class depth_to_space_attrs : public attributes {
 public:
-    /** "CRD" or "DCR": whether the block's place is the inner part of the channel or the outer. */
+    /** whether the block's place is the inner part of the channel or the outer ("CRD", "DCR"). */
     depth_to_space_attrs &mode(const char * v) { set("mode", v); return *this; }
 };
 
 /** channels rearranged into blocks of an image: with mode "CRD" out[n, c, i*block + k, j*block + l] = x[n, (c*block + k)*block + l, i, j], with "DCR" the channel is (k*block + l)*channels + c. */
-/** block: the length of a block's edge. */
+/** block: the length of a block's edge (1 to 65536). */
 inline tensor depth_to_space(tensor x, std::int64_t block, depth_to_space_attrs attrs = {}) {
     attrs.set("block", block);
     return detail::add_op<1>("depth_to_space", {x}, attrs)[0];
@@ -346,7 +346,7 @@ inline tensor div(tensor a, tensor b) {
 
 class elu_attrs : public attributes {
 public:
-    /** minus the limit at minus infinity. */
+    /** minus the limit at minus infinity (finite in f32). */
     elu_attrs &alpha(double v) { set("alpha", v); return *this; }
 };
 
@@ -368,7 +368,7 @@ inline tensor exp(tensor x) {
 }
 
 /** x stretched to a shape as in numpy's broadcasting. */
-/** shape: the result's shape. */
+/** shape: the result's shape (1 or more). */
 inline tensor expand(tensor x, ints shape) {
     attributes attrs;
     attrs.set("shape", shape);
@@ -377,7 +377,7 @@ inline tensor expand(tensor x, ints shape) {
 
 class gelu_attrs : public attributes {
 public:
-    /** "none" or "tanh". */
+    /** whether the error function or its approximation by tanh is used ("none", "tanh"). */
     gelu_attrs &approximate(const char * v) { set("approximate", v); return *this; }
 };
 
@@ -388,7 +388,7 @@ inline tensor gelu(tensor x, gelu_attrs attrs = {}) {
 
 class glu_attrs : public attributes {
 public:
-    /** the axis that is halved; negative counts from the end. */
+    /** the axis that is halved; negative counts from the end (-4 to 3). */
     glu_attrs &axis(std::int64_t v) { set("axis", v); return *this; }
 };
 
@@ -399,12 +399,12 @@ inline tensor glu(tensor x, glu_attrs attrs = {}) {
 
 class group_norm_attrs : public attributes {
 public:
-    /** added to the variance. */
+    /** added to the variance (0 or more, finite in f32). */
     group_norm_attrs &eps(double v) { set("eps", v); return *this; }
 };
 
 /** layer_norm over groups of channels and all positions, then * weight + bias per channel. */
-/** groups: how many groups the channels (axis 1) form, in order. */
+/** groups: how many groups the channels (axis 1) form, in order (1 to 2147483647). */
 inline tensor group_norm(tensor x, std::int64_t groups, tensor weight = {}, tensor bias = {}, group_norm_attrs attrs = {}) {
     attrs.set("groups", groups);
     return detail::add_op<1>("group_norm", {x, weight, bias}, attrs)[0];
@@ -412,7 +412,7 @@ inline tensor group_norm(tensor x, std::int64_t groups, tensor weight = {}, tens
 
 class layer_norm_attrs : public attributes {
 public:
-    /** added to the variance. */
+    /** added to the variance (0 or more, finite in f32). */
     layer_norm_attrs &eps(double v) { set("eps", v); return *this; }
 };
 
@@ -423,7 +423,7 @@ inline tensor layer_norm(tensor x, tensor weight = {}, tensor bias = {}, layer_n
 
 class leaky_relu_attrs : public attributes {
 public:
-    /** the slope below 0. */
+    /** the slope below 0 (finite in f32). */
     leaky_relu_attrs &negative_slope(double v) { set("negative_slope", v); return *this; }
 };
 
@@ -446,7 +446,7 @@ inline tensor log(tensor x) {
 
 class log_softmax_attrs : public attributes {
 public:
-    /** the axis; negative counts from the end. */
+    /** the axis; negative counts from the end (-4 to 3). */
     log_softmax_attrs &axis(std::int64_t v) { set("axis", v); return *this; }
 };
 
@@ -493,14 +493,14 @@ inline tensor neg(tensor x) {
 
 class pad_attrs : public attributes {
 public:
-    /** "constant" or "reflect". */
+    /** what is put there ("constant", "reflect"). */
     pad_attrs &mode(const char * v) { set("mode", v); return *this; }
-    /** the constant. */
+    /** the constant (finite in f32 or infinite or NaN). */
     pad_attrs &value(double v) { set("value", v); return *this; }
 };
 
 /** x with elements put before and behind along each axis: a value, or with mode "reflect" x's own, mirrored at its outermost ones. */
-/** pads: how many before each axis, then how many behind each. */
+/** pads: how many before each axis, then how many behind each (0 to 1099511627776). */
 inline tensor pad(tensor x, ints pads, pad_attrs attrs = {}) {
     attrs.set("pads", pads);
     return detail::add_op<1>("pad", {x}, attrs)[0];
@@ -508,9 +508,9 @@ inline tensor pad(tensor x, ints pads, pad_attrs attrs = {}) {
 
 class reduce_max_attrs : public attributes {
 public:
-    /** the axis; negative counts from the end. */
+    /** the axis; negative counts from the end (-4 to 3). */
     reduce_max_attrs &axis(std::int64_t v) { set("axis", v); return *this; }
-    /** 1: the axis stays, with length 1; 0: it goes. */
+    /** 1: the axis stays, with length 1; 0: it goes (0 to 1). */
     reduce_max_attrs &keepdims(std::int64_t v) { set("keepdims", v); return *this; }
 };
 
@@ -521,9 +521,9 @@ inline tensor reduce_max(tensor x, reduce_max_attrs attrs = {}) {
 
 class reduce_mean_attrs : public attributes {
 public:
-    /** the axis; negative counts from the end. */
+    /** the axis; negative counts from the end (-4 to 3). */
     reduce_mean_attrs &axis(std::int64_t v) { set("axis", v); return *this; }
-    /** 1: the axis stays, with length 1; 0: it goes. */
+    /** 1: the axis stays, with length 1; 0: it goes (0 to 1). */
     reduce_mean_attrs &keepdims(std::int64_t v) { set("keepdims", v); return *this; }
 };
 
@@ -534,9 +534,9 @@ inline tensor reduce_mean(tensor x, reduce_mean_attrs attrs = {}) {
 
 class reduce_sum_attrs : public attributes {
 public:
-    /** the axis; negative counts from the end. */
+    /** the axis; negative counts from the end (-4 to 3). */
     reduce_sum_attrs &axis(std::int64_t v) { set("axis", v); return *this; }
-    /** 1: the axis stays, with length 1; 0: it goes. */
+    /** 1: the axis stays, with length 1; 0: it goes (0 to 1). */
     reduce_sum_attrs &keepdims(std::int64_t v) { set("keepdims", v); return *this; }
 };
 
@@ -552,7 +552,7 @@ inline tensor relu(tensor x) {
 }
 
 /** the same elements in another shape, in row-major order. */
-/** shape: the new shape; one dimension may be -1 for what is left over. */
+/** shape: the new shape; one dimension may be -1 for what is left over (-1 or more). */
 inline tensor reshape(tensor x, ints shape) {
     attributes attrs;
     attrs.set("shape", shape);
@@ -561,7 +561,7 @@ inline tensor reshape(tensor x, ints shape) {
 
 class rms_norm_attrs : public attributes {
 public:
-    /** added to the mean square. */
+    /** added to the mean square (0 or more, finite in f32). */
     rms_norm_attrs &eps(double v) { set("eps", v); return *this; }
 };
 
@@ -572,13 +572,13 @@ inline tensor rms_norm(tensor x, tensor weight = {}, rms_norm_attrs attrs = {}) 
 
 class rope_attrs : public attributes {
 public:
-    /** the base of the frequencies. */
+    /** the base of the frequencies (1.1754943508222875e-38 or more, finite in f32). */
     rope_attrs &base(double v) { set("base", v); return *this; }
-    /** which elements pair up: "half" or "interleaved". */
+    /** which elements pair up ("half", "interleaved"). */
     rope_attrs &mode(const char * v) { set("mode", v); return *this; }
-    /** how many elements of each head turn, even; 0: all. */
+    /** how many elements of each head turn, even; 0: all (0 to 2147483647). */
     rope_attrs &dims(std::int64_t v) { set("dims", v); return *this; }
-    /** what positions are multiplied by. */
+    /** what positions are multiplied by (finite in f32). */
     rope_attrs &scale(double v) { set("scale", v); return *this; }
 };
 
@@ -589,9 +589,9 @@ inline tensor rope(tensor x, tensor positions, rope_attrs attrs = {}) {
 
 class scale_attrs : public attributes {
 public:
-    /** the factor. */
+    /** the factor (finite in f32 or infinite or NaN). */
     scale_attrs &scale(double v) { set("scale", v); return *this; }
-    /** what is added after. */
+    /** what is added after (finite in f32 or infinite or NaN). */
     scale_attrs &bias(double v) { set("bias", v); return *this; }
 };
 
@@ -629,7 +629,7 @@ public:
 };
 
 /** along an axis the elements start, start + step, ... before end (step < 0: down to but without end); negative start and end count from the axis' end, beyond it they are clamped. */
-/** axis: the axis; negative counts from the end. */
+/** axis: the axis; negative counts from the end (-4 to 3). */
 inline tensor slice(tensor x, std::int64_t axis, slice_attrs attrs = {}) {
     attrs.set("axis", axis);
     return detail::add_op<1>("slice", {x}, attrs)[0];
@@ -643,7 +643,7 @@ inline tensor snake(tensor x, tensor alpha, tensor beta) {
 
 class softmax_attrs : public attributes {
 public:
-    /** the axis that comes to 1; negative counts from the end. */
+    /** the axis that comes to 1; negative counts from the end (-4 to 3). */
     softmax_attrs &axis(std::int64_t v) { set("axis", v); return *this; }
 };
 
@@ -701,7 +701,7 @@ inline tensor tanh(tensor x) {
 }
 
 /** the k largest elements of each row, largest first, and where they are; the first of equals comes first. */
-/** k: how many, 1 to the row's length. */
+/** k: how many, at most the row's length (1 or more). */
 inline std::array<tensor, 2> top_k(tensor x, std::int64_t k) {
     attributes attrs;
     attrs.set("k", k);
@@ -709,7 +709,7 @@ inline std::array<tensor, 2> top_k(tensor x, std::int64_t k) {
 }
 
 /** the axes in another order: axis i of the result is axis axes[i] of x. */
-/** axes: a permutation of the axes; negative counts from the end. */
+/** axes: a permutation of the axes; negative counts from the end (-4 to 3). */
 inline tensor transpose(tensor x, ints axes) {
     attributes attrs;
     attrs.set("axes", axes);
@@ -718,9 +718,9 @@ inline tensor transpose(tensor x, ints axes) {
 
 class upsample_attrs : public attributes {
 public:
-    /** the factor, 1 or more: one value, or for h and w. */
+    /** the factor, 1 or more: one value, or for h and w (1 to 65536). */
     upsample_attrs &scale(ints v) { set("scale", v); return *this; }
-    /** "nearest". */
+    /** which elements are taken ("nearest"). */
     upsample_attrs &mode(const char * v) { set("mode", v); return *this; }
 };
 

@@ -87,7 +87,7 @@ func cppOp(b *bytes.Buffer, op *ops.Op) {
 	fmt.Fprintf(b, "\n/** %s. */\n", op.Summary)
 	for _, a := range op.Attrs {
 		if a.Default.Type == 0 {
-			fmt.Fprintf(b, "/** %s: %s. */\n", a.Name, a.Summary)
+			fmt.Fprintf(b, "/** %s: %s. */\n", a.Name, a.Text())
 		}
 	}
 	result := "tensor"
@@ -119,7 +119,7 @@ func cppAttrs(b *bytes.Buffer, op *ops.Op, attrs []ops.Attr) {
 	fmt.Fprintf(b, "\nclass %s_attrs : public attributes {\npublic:\n", op.Name)
 	for _, a := range attrs {
 		fmt.Fprintf(b, "    /** %s. */\n    %s_attrs &%s(%s v) { set(\"%s\", v); return *this; }\n",
-			a.Summary, op.Name, a.Name, cppAttrTypes[a.Type], a.Name)
+			a.Text(), op.Name, a.Name, cppAttrTypes[a.Type], a.Name)
 	}
 	b.WriteString("};\n")
 }

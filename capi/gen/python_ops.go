@@ -74,7 +74,7 @@ func pythonOp(b *bytes.Buffer, op *ops.Op) {
 	for _, a := range op.Attrs {
 		params = append(params, a.Name+": "+pythonAttr(a))
 		attrs = append(attrs, fmt.Sprintf("(\"%s\", %d, %s)", a.Name, a.Type, a.Name))
-		words = append(words, fmt.Sprintf("    %s: %s", a.Name, a.Summary))
+		words = append(words, fmt.Sprintf("    %s: %s", a.Name, a.Text()))
 	}
 	result, outputs := "Tensor", "[0]"
 	if n := len(op.Outputs); n > 1 {

@@ -101,7 +101,7 @@ func swiftOp(b *bytes.Buffer, op *ops.Op) {
 		name := swiftName(a.Name)
 		params = append(params, name+": "+swiftTypes[a.Type][0]+swiftDefault(a.Default))
 		attrs = append(attrs, fmt.Sprintf(".%s(%q, %s)", swiftTypes[a.Type][1], a.Name, name))
-		words = append(words, fmt.Sprintf("    /// - %s: %s", name, a.Summary))
+		words = append(words, fmt.Sprintf("    /// - %s: %s", name, a.Text()))
 	}
 	result, pick := "Tensor", "[0]"
 	if n := len(op.Outputs); n > 1 {

@@ -41,14 +41,12 @@ func init() {
 		})
 
 	register(&Op{
-		Name:    "gelu",
-		Summary: "x * Phi(x), Phi the normal distribution: x/2 * (1 + erf(x/sqrt(2))), or with approximate = \"tanh\" x/2 * (1 + tanh(sqrt(2/pi) * (x + 0.044715 x^3)))",
-		Source:  "Hendrycks and Gimpel, \"Gaussian Error Linear Units\" (2016); torch.nn.functional.gelu",
-		Inputs:  []Input{{Name: "x"}},
-		Attrs:   []Attr{optText("approximate", "none", "\"none\" or \"tanh\"")},
-		Infer: func(c *Call) ([]tensor.Type, error) {
-			return f32(c.In[0].Shape), checkText(c, "approximate", "none", "tanh")
-		},
+		Name:      "gelu",
+		Summary:   "x * Phi(x), Phi the normal distribution: x/2 * (1 + erf(x/sqrt(2))), or with approximate = \"tanh\" x/2 * (1 + tanh(sqrt(2/pi) * (x + 0.044715 x^3)))",
+		Source:    "Hendrycks and Gimpel, \"Gaussian Error Linear Units\" (2016); torch.nn.functional.gelu",
+		Inputs:    []Input{{Name: "x"}},
+		Attrs:     []Attr{optText("approximate", "none", "whether the error function or its approximation by tanh is used").oneOf("none", "tanh")},
+		Infer:     sameAsFirst,
 		Tolerance: smooth,
 		Eval: func(c *Call, in, out []Value) error {
 			f := func(x float64) float64 { return 0.5 * x * (1 + math.Erf(x/math.Sqrt2)) }
@@ -125,9 +123,9 @@ func init() {
 		Name: "clamp", Summary: "x, but at least min and at most max",
 		Source: "torch.clamp",
 		Inputs: []Input{{Name: "x"}},
-		Attrs:  []Attr{needReal("min", "the least value"), needReal("max", "the greatest value, not below min")},
+		Attrs:  []Attr{needReal("min", "the least value").orInfinite(), needReal("max", "the greatest value, not below min").orInfinite()},
 		Infer: func(c *Call) ([]tensor.Type, error) {
-			if lo, hi := c.Real("min"), c.Real("max"); !(lo <= hi) {
+			if lo, hi := c.Real("min"), c.Real("max"); lo > hi {
 				return nil, invalid("min is %g and max is %g, want min <= max", lo, hi)
 			}
 			return f32(c.In[0].Shape), nil
@@ -144,7 +142,7 @@ func init() {
 		Name: "scale", Summary: "x * scale + bias",
 		Source:    "an affine map; ggml_scale_bias",
 		Inputs:    []Input{{Name: "x"}},
-		Attrs:     []Attr{optReal("scale", 1, "the factor"), optReal("bias", 0, "what is added after")},
+		Attrs:     []Attr{optReal("scale", 1, "the factor").ieee(), optReal("bias", 0, "what is added after").ieee()},
 		Infer:     sameAsFirst,
 		Tolerance: 1e-6,
 		Eval: func(c *Call, in, out []Value) error {

@@ -25,8 +25,8 @@ func init() {
 		},
 		Attrs: []Attr{
 			optReal("scale", 0, "the factor of the scores; 0: 1/sqrt(d)"),
-			optInt("causal", 0, "1: the queries are the last t of the n positions"),
-			optInt("window", 0, "how many keys up to its own position a query sees; 0: all. Needs positions or causal"),
+			flagAttr("causal", 0, "1: the queries are the last t of the n positions"),
+			optInt("window", 0, "how many keys up to its own position a query sees; 0: all. Needs positions or causal").atLeast(0),
 		},
 		Infer:     inferAttention,
 		Products:  1,
@@ -64,17 +64,12 @@ func inferAttention(c *Call) ([]tensor.Type, error) {
 	if err := wantI32(c, 4); err != nil {
 		return nil, err
 	}
-	if err := checkFlag(c, "causal"); err != nil {
-		return nil, err
-	}
 	causal, window := c.Int("causal") == 1, c.Int("window")
 	switch {
 	case causal && c.Has(4):
 		return nil, invalid("causal is 1 and positions are given: positions say all that causal could")
 	case causal && t > n:
 		return nil, mismatch("causal is 1 and %s has %d queries, more than the %d keys of %s", c.arg(0), t, n, c.arg(1))
-	case window < 0:
-		return nil, invalid("window is %d, want 0 or more", window)
 	case window > 0 && !causal && !c.Has(4):
 		return nil, invalid("window is %d, which needs positions or causal", window)
 	}

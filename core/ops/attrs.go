@@ -2,6 +2,7 @@ package ops
 
 import (
 	"fmt"
+	"math"
 
 	"qtsaccel/core/status"
 	"qtsaccel/core/tensor"
@@ -10,25 +11,48 @@ import (
 // optInt, optReal, optText and optInts describe attributes with a default,
 // needInt, needReal, needText and needInts ones that must be given.
 func optInt(name string, def int64, summary string) Attr {
-	return Attr{name, Int, AttrValue{Type: Int, Int: def}, summary}
+	return Attr{name, Int, AttrValue{Type: Int, Int: def}, summary, ofType(Int)}
 }
 
 func optReal(name string, def float64, summary string) Attr {
-	return Attr{name, Real, AttrValue{Type: Real, Real: def}, summary}
+	return Attr{name, Real, AttrValue{Type: Real, Real: def}, summary, ofType(Real)}
 }
 
 func optText(name, def, summary string) Attr {
-	return Attr{name, Text, AttrValue{Type: Text, Text: def}, summary}
+	return Attr{name, Text, AttrValue{Type: Text, Text: def}, summary, ofType(Text)}
 }
 
 func optInts(name, summary string, def ...int64) Attr {
-	return Attr{name, Ints, AttrValue{Type: Ints, Ints: def}, summary}
+	return Attr{name, Ints, AttrValue{Type: Ints, Ints: def}, summary, ofType(Ints)}
 }
 
-func needInt(name, summary string) Attr  { return Attr{Name: name, Type: Int, Summary: summary} }
-func needReal(name, summary string) Attr { return Attr{Name: name, Type: Real, Summary: summary} }
-func needText(name, summary string) Attr { return Attr{Name: name, Type: Text, Summary: summary} }
-func needInts(name, summary string) Attr { return Attr{Name: name, Type: Ints, Summary: summary} }
+func needInt(name, summary string) Attr  { return need(name, Int, summary) }
+func needReal(name, summary string) Attr { return need(name, Real, summary) }
+func needText(name, summary string) Attr { return need(name, Text, summary) }
+func needInts(name, summary string) Attr { return need(name, Ints, summary) }
+
+func need(name string, t AttrType, summary string) Attr {
+	return Attr{Name: name, Type: t, Summary: summary, limits: ofType(t)}
+}
+
+// axisAttr describes an attribute that names an axis.
+func axisAttr(def int64, summary string) Attr {
+	return optInt("axis", def, summary).from(-tensor.MaxRank, tensor.MaxRank-1)
+}
+
+func needAxis() Attr {
+	return needInt("axis", "the axis; negative counts from the end").from(-tensor.MaxRank, tensor.MaxRank-1)
+}
+
+// flagAttr describes an attribute that is 0 or 1.
+func flagAttr(name string, def int64, summary string) Attr {
+	return optInt(name, def, summary).from(0, 1)
+}
+
+// epsAttr describes what is added to a variance or a mean square.
+func epsAttr(summary string) Attr {
+	return optReal("eps", 1e-5, summary).from(0, math.MaxFloat32)
+}
 
 // Axis gives the attribute "axis" counted from the front. It is right once Infer
 // has run.
@@ -47,24 +71,6 @@ func checkAxis(c *Call) (int, error) {
 		return 0, invalid("axis is %d, want %d to %d for %s", axis, -rank, rank-1, c.arg(0))
 	}
 	return c.Axis(), nil
-}
-
-// checkText finds out whether a text attribute has one of the values it may have.
-func checkText(c *Call, name string, known ...string) error {
-	for _, k := range known {
-		if c.Text(name) == k {
-			return nil
-		}
-	}
-	return invalid("%s is %q, want one of %q", name, c.Text(name), known)
-}
-
-// checkFlag finds out whether an int attribute is 0 or 1.
-func checkFlag(c *Call, name string) error {
-	if v := c.Int(name); v != 0 && v != 1 {
-		return invalid("%s is %d, want 0 or 1", name, v)
-	}
-	return nil
 }
 
 // arg names input i with its type, for messages.

@@ -42,10 +42,13 @@ func (op *Op) Bind(args []AttrArg) ([]AttrValue, error) {
 	return values, nil
 }
 
-// NewCall checks the inputs' number, dtypes and ranks, runs the shape rule and
-// checks what it gave.
+// NewCall checks the attributes' values and the inputs' number, dtypes and ranks, runs
+// the shape rule and checks what it gave.
 func (op *Op) NewCall(in []tensor.Type, attrs []AttrValue) (*Call, error) {
 	c := &Call{Op: op, In: in, attrs: attrs}
+	if err := c.checkAttrs(); err != nil {
+		return nil, err
+	}
 	if err := op.checkInputs(in); err != nil {
 		return nil, err
 	}

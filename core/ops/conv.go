@@ -13,10 +13,10 @@ func init() {
 			{Name: "bias", Optional: true},
 		},
 		Attrs: []Attr{
-			optInt("stride", 1, "input elements from one output to the next"),
-			optInts("padding", "zeros put at both ends, or at the left and the right one", 0),
-			optInt("dilation", 1, "input elements from one kernel element to the next"),
-			optInt("groups", 1, "into how many groups the channels fall; each output channel reads one"),
+			optInt("stride", 1, "input elements from one output to the next").from(1, maxInt32),
+			optInts("padding", "zeros put at both ends, or at the left and the right one", 0).from(0, maxInt32),
+			optInt("dilation", 1, "input elements from one kernel element to the next").from(1, maxInt32),
+			optInt("groups", 1, "into how many groups the channels fall; each output channel reads one").from(1, maxInt32),
 		},
 		Infer:     inferConv,
 		Products:  1,
@@ -49,10 +49,10 @@ func init() {
 			{Name: "bias", Optional: true},
 		},
 		Attrs: []Attr{
-			optInts("stride", "input elements from one output to the next: one value, or for h and w", 1),
-			optInts("padding", "zeros put on all sides; above and below, left and right; or top, left, bottom, right", 0),
-			optInts("dilation", "input elements from one kernel element to the next: one value, or for h and w", 1),
-			optInt("groups", 1, "into how many groups the channels fall; each output channel reads one"),
+			optInts("stride", "input elements from one output to the next: one value, or for h and w", 1).from(1, maxInt32),
+			optInts("padding", "zeros put on all sides; above and below, left and right; or top, left, bottom, right", 0).from(0, maxInt32),
+			optInts("dilation", "input elements from one kernel element to the next: one value, or for h and w", 1).from(1, maxInt32),
+			optInt("groups", 1, "into how many groups the channels fall; each output channel reads one").from(1, maxInt32),
 		},
 		Infer:     inferConv,
 		Products:  1,
@@ -122,31 +122,23 @@ func (w Window) inside(element, n, outputs int) (first, end int) {
 }
 
 // checkSpans finds out whether the attributes of a convolution have as many
-// values as they may have, none of them too small or so large that sums overflow.
+// values as they may have, and the kernel is no larger than sums can hold.
 func checkSpans(c *Call) error {
-	const limit = 1 << 31
 	spatial := len(c.In[0].Shape) - 2
 	for _, a := range []struct {
-		name  string
-		least int64
-		most  int
-	}{{"stride", 1, spatial}, {"dilation", 1, spatial}, {"padding", 0, 2 * spatial}} {
-		values := c.Ints(a.name)
+		name string
+		most int
+	}{{"stride", spatial}, {"dilation", spatial}, {"padding", 2 * spatial}} {
 		if c.Op.Attrs[c.Op.attrIndex(a.name)].Type == Int {
-			values = []int64{c.Int(a.name)}
+			continue
 		}
-		if n := len(values); n < 1 || n > a.most || n == 3 {
+		if n := len(c.Ints(a.name)); n < 1 || n > a.most || n == 3 {
 			return invalid("%s has %d values, want 1 to %d (not 3)", a.name, n, a.most)
-		}
-		for _, v := range values {
-			if v < a.least || v > limit {
-				return invalid("%s is %v, want values from %d to 2^31", a.name, tensor.Shape(values), a.least)
-			}
 		}
 	}
 	for _, d := range c.In[1].Shape[2:] {
-		if d > limit {
-			return invalid("the kernel of %s is larger than 2^31", c.arg(1))
+		if d > maxInt32 {
+			return invalid("the kernel of %s is larger than 2^31 - 1", c.arg(1))
 		}
 	}
 	return nil
@@ -158,8 +150,6 @@ func inferConv(c *Call) ([]tensor.Type, error) {
 	}
 	x, w, groups := c.In[0].Shape, c.In[1].Shape, c.Int("groups")
 	switch {
-	case groups < 1:
-		return nil, invalid("groups is %d, want 1 or more", groups)
 	case x[1]%groups != 0 || x[1]/groups != w[1]:
 		return nil, mismatch("%s has %d channels in %d groups, %s reads %d of a group", c.arg(0), x[1], groups, c.arg(1), w[1])
 	case w[0]%groups != 0:

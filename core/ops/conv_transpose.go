@@ -13,11 +13,11 @@ func init() {
 			{Name: "bias", Optional: true},
 		},
 		Attrs: []Attr{
-			optInt("stride", 1, "output elements from one input to the next"),
-			optInts("padding", "how many outputs are cut off at both ends, or at the left and the right one", 0),
-			optInt("output_padding", 0, "how many outputs more there are at the right end, less than stride or dilation"),
-			optInt("dilation", 1, "output elements from one kernel element to the next"),
-			optInt("groups", 1, "into how many groups the channels fall"),
+			optInt("stride", 1, "output elements from one input to the next").from(1, maxInt32),
+			optInts("padding", "how many outputs are cut off at both ends, or at the left and the right one", 0).from(0, maxInt32),
+			optInt("output_padding", 0, "how many outputs more there are at the right end, less than stride or dilation").from(0, maxInt32),
+			optInt("dilation", 1, "output elements from one kernel element to the next").from(1, maxInt32),
+			optInt("groups", 1, "into how many groups the channels fall").from(1, maxInt32),
 		},
 		Infer:     inferConvTranspose,
 		Products:  1,
@@ -35,11 +35,11 @@ func inferConvTranspose(c *Call) ([]tensor.Type, error) {
 	x, w, groups := c.In[0].Shape, c.In[1].Shape, c.Int("groups")
 	window, extra := Windows(c)[0], c.Int("output_padding")
 	switch {
-	case groups < 1 || x[1]%groups != 0:
+	case x[1]%groups != 0:
 		return nil, mismatch("groups is %d, which does not divide the %d channels of %s", groups, x[1], c.arg(0))
 	case w[0] != x[1]:
 		return nil, mismatch("%s has %d channels, %s takes %d", c.arg(0), x[1], c.arg(1), w[0])
-	case extra < 0 || extra > 0 && extra >= max(window.Stride, window.Dilation):
+	case extra > 0 && extra >= max(window.Stride, window.Dilation):
 		return nil, invalid("output_padding is %d, want 0 or more and less than stride %d or dilation %d", extra, window.Stride, window.Dilation)
 	case w[1] > (1<<60)/groups || x[2] > (1<<60)/window.Stride:
 		return nil, invalid("the result of %s and %s is too large", c.arg(0), c.arg(1))

@@ -10,15 +10,12 @@ func init() {
 		Source: "ONNX DepthToSpace; \"CRD\" is torch.nn.functional.pixel_shuffle: Shi et al., \"Real-Time Single Image and Video Super-Resolution\" (2016)",
 		Inputs: []Input{{Name: "x", MinRank: 4, MaxRank: 4}},
 		Attrs: []Attr{
-			needInt("block", "the length of a block's edge"),
-			optText("mode", "CRD", "\"CRD\" or \"DCR\": whether the block's place is the inner part of the channel or the outer"),
+			needInt("block", "the length of a block's edge").from(1, 1<<16),
+			optText("mode", "CRD", "whether the block's place is the inner part of the channel or the outer").oneOf("CRD", "DCR"),
 		},
 		Infer: func(c *Call) ([]tensor.Type, error) {
 			x, block := c.In[0].Shape, c.Int("block")
-			if err := checkText(c, "mode", "CRD", "DCR"); err != nil {
-				return nil, err
-			}
-			if block < 1 || block > 1<<16 || x[1]%(block*block) != 0 {
+			if x[1]%(block*block) != 0 {
 				return nil, mismatch("block is %d, whose square does not divide the %d channels of %s", block, x[1], c.arg(0))
 			}
 			return f32(tensor.Shape{x[0], x[1] / (block * block), x[2] * block, x[3] * block}), nil

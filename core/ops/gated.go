@@ -30,7 +30,7 @@ func init() {
 		Name: "glu", Summary: "a * sigmoid(b), a and b the two halves of x along an axis",
 		Source: "Dauphin et al., \"Language Modeling with Gated Convolutional Networks\" (2016); torch.nn.functional.glu",
 		Inputs: []Input{{Name: "x", MinRank: 1}},
-		Attrs:  []Attr{optInt("axis", -1, "the axis that is halved; negative counts from the end")},
+		Attrs:  []Attr{axisAttr(-1, "the axis that is halved; negative counts from the end")},
 		Infer: func(c *Call) ([]tensor.Type, error) {
 			axis, err := checkAxis(c)
 			if err != nil {

@@ -35,7 +35,7 @@ func init() {
 		Name: "argmax", Summary: "where the largest element along an axis is, the first of equals; the result lacks the axis",
 		Source: "numpy.argmax",
 		Inputs: []Input{{Name: "x", MinRank: 1}},
-		Attrs:  []Attr{optInt("axis", -1, "the axis; negative counts from the end")},
+		Attrs:  []Attr{axisAttr(-1, "the axis; negative counts from the end")},
 		Infer: func(c *Call) ([]tensor.Type, error) {
 			axis, err := checkAxis(c)
 			if err != nil {
@@ -69,11 +69,11 @@ func init() {
 		Name: "top_k", Summary: "the k largest elements of each row, largest first, and where they are; the first of equals comes first",
 		Source:  "torch.topk; ONNX TopK",
 		Inputs:  []Input{{Name: "x", MinRank: 1}},
-		Attrs:   []Attr{needInt("k", "how many, 1 to the row's length")},
+		Attrs:   []Attr{needInt("k", "how many, at most the row's length").atLeast(1)},
 		Outputs: []string{"values", "indices"},
 		Infer: func(c *Call) ([]tensor.Type, error) {
 			x, k := c.In[0].Shape, c.Int("k")
-			if k < 1 || k > x.Dim(-1) {
+			if k > x.Dim(-1) {
 				return nil, invalid("k is %d, want 1 to the %d elements of a row of %s", k, x.Dim(-1), c.arg(0))
 			}
 			shape := replaced(x, len(x)-1, k)
@@ -102,14 +102,11 @@ func init() {
 		Name: "arange", Summary: "start, start + step, start + 2 step, ...: count numbers",
 		Source: "torch.arange; ONNX Range",
 		Attrs: []Attr{
-			needInt("count", "how many"),
-			optReal("start", 0, "the first"),
+			needInt("count", "how many").atLeast(1),
+			optReal("start", 0, "the first").ieee(),
 			optReal("step", 1, "from one to the next"),
 		},
 		Infer: func(c *Call) ([]tensor.Type, error) {
-			if n := c.Int("count"); n < 1 {
-				return nil, invalid("count is %d, want 1 or more", n)
-			}
 			return f32(tensor.Shape{c.Int("count")}), nil
 		},
 		Tolerance: 1e-6,

@@ -13,7 +13,7 @@ func Markdown() string {
 
 Generated from the operator table by ` + "`go run ./core/ops/gen`" + `; do not edit.
 
-What ` + "`qtsa_graph_op`" + ` takes: the operator's name, its inputs in this order, its attributes by name. Shapes are row-major, outermost dimension first; the result is f32 unless said. An operator that a device has no kernel for is decomposed into others where the table says how; the error allowed is relative to the largest magnitude of the exact result (and at least to 1), for f32 inputs.
+What ` + "`qtsa_graph_op`" + ` takes: the operator's name, its inputs in this order, its attributes by name. An attribute with another value than the table allows is INVALID_ARGUMENT; devices keep floats in f32. Shapes are row-major, outermost dimension first; the result is f32 unless said. An operator that a device has no kernel for is decomposed into others where the table says how; the error allowed is relative to the largest magnitude of the exact result (and at least to 1), for f32 inputs.
 
 `)
 	names := Names()
@@ -40,9 +40,13 @@ func (op *Op) markdown(b *strings.Builder) {
 		}
 	}
 	if len(op.Attrs) > 0 {
-		b.WriteString("\n| attribute | type | default | |\n| --- | --- | --- | --- |\n")
+		b.WriteString("\n| attribute | type | values | default | |\n| --- | --- | --- | --- | --- |\n")
 		for _, a := range op.Attrs {
-			fmt.Fprintf(b, "| `%s` | %v | %s | %s |\n", a.Name, a.Type, a.Default.markdown(), escaped(a.Summary))
+			values := a.Limits()
+			if values == "" {
+				values = "any"
+			}
+			fmt.Fprintf(b, "| `%s` | %v | %s | %s | %s |\n", a.Name, a.Type, escaped(values), a.Default.markdown(), escaped(a.Summary))
 		}
 	}
 	var facts []string

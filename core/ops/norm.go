@@ -11,7 +11,7 @@ func init() {
 		Name: "rms_norm", Summary: "x / sqrt(mean(x^2) + eps) * weight over the last axis",
 		Source:    "Zhang and Sennrich, \"Root Mean Square Layer Normalization\" (2019); torch.nn.functional.rms_norm",
 		Inputs:    []Input{{Name: "x", MinRank: 1}, {Name: "weight", Optional: true}},
-		Attrs:     []Attr{optReal("eps", 1e-5, "added to the mean square")},
+		Attrs:     []Attr{epsAttr("added to the mean square")},
 		Infer:     inferRowNorm,
 		Tolerance: 1e-5,
 		Eval: func(c *Call, in, out []Value) error {
@@ -40,7 +40,7 @@ func init() {
 		Name: "layer_norm", Summary: "(x - mean) / sqrt(var + eps) * weight + bias over the last axis; var is the mean squared distance from the mean",
 		Source:    "Ba et al., \"Layer Normalization\" (2016); torch.nn.functional.layer_norm",
 		Inputs:    []Input{{Name: "x", MinRank: 1}, {Name: "weight", Optional: true}, {Name: "bias", Optional: true}},
-		Attrs:     []Attr{optReal("eps", 1e-5, "added to the variance")},
+		Attrs:     []Attr{epsAttr("added to the variance")},
 		Infer:     inferRowNorm,
 		Tolerance: 1e-5,
 		Eval: func(c *Call, in, out []Value) error {
@@ -74,7 +74,7 @@ func init() {
 		Name: "group_norm", Summary: "layer_norm over groups of channels and all positions, then * weight + bias per channel",
 		Source:    "Wu and He, \"Group Normalization\" (2018); torch.nn.functional.group_norm",
 		Inputs:    []Input{{Name: "x", MinRank: 2}, {Name: "weight", Optional: true}, {Name: "bias", Optional: true}},
-		Attrs:     []Attr{needInt("groups", "how many groups the channels (axis 1) form, in order"), optReal("eps", 1e-5, "added to the variance")},
+		Attrs:     []Attr{needInt("groups", "how many groups the channels (axis 1) form, in order").from(1, maxInt32), epsAttr("added to the variance")},
 		Infer:     inferGroupNorm,
 		Tolerance: 1e-5,
 		Eval: func(c *Call, in, out []Value) error {
@@ -133,7 +133,7 @@ func inferRowNorm(c *Call) ([]tensor.Type, error) {
 
 func inferGroupNorm(c *Call) ([]tensor.Type, error) {
 	channels, groups := c.In[0].Shape[1], c.Int("groups")
-	if groups < 1 || channels%groups != 0 {
+	if channels%groups != 0 {
 		return nil, mismatch("groups is %d, which does not divide the %d channels of %s", groups, channels, c.arg(0))
 	}
 	for i := 1; i < len(c.In); i++ {

@@ -27,7 +27,7 @@ type Op struct {
 	Outputs []string // their names; most operators have one, "out"
 
 	// Infer checks a call and gives the outputs' types. Presence, dtype class
-	// and rank of each input and the attributes' types were checked before.
+	// and rank of each input and the attributes' types and limits were checked before.
 	Infer func(c *Call) ([]tensor.Type, error)
 
 	// Eval computes the outputs in float64 and int64, as the formula says. The
@@ -142,6 +142,7 @@ type Attr struct {
 	Type    AttrType
 	Default AttrValue // its Type is 0 where the attribute must be given
 	Summary string
+	limits  limits // checked before Infer runs
 }
 
 // AttrValue is an attribute's value: the field of its type counts.

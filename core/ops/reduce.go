@@ -19,7 +19,7 @@ func init() {
 		Name: "cumsum", Summary: "the sums of the elements up to each one, along an axis",
 		Source:    "numpy.cumsum",
 		Inputs:    []Input{{Name: "x", MinRank: 1}},
-		Attrs:     []Attr{optInt("axis", -1, "the axis; negative counts from the end")},
+		Attrs:     []Attr{axisAttr(-1, "the axis; negative counts from the end")},
 		Infer:     inferAlongAxis,
 		Products:  1,
 		Tolerance: 1e-5,
@@ -55,8 +55,8 @@ func reduce(name, summary string, tolerance, start float64, fold func(acc, x flo
 		Source: "torch." + name[len("reduce_"):] + "; ONNX Reduce",
 		Inputs: []Input{{Name: "x", MinRank: 1}},
 		Attrs: []Attr{
-			optInt("axis", -1, "the axis; negative counts from the end"),
-			optInt("keepdims", 1, "1: the axis stays, with length 1; 0: it goes"),
+			axisAttr(-1, "the axis; negative counts from the end"),
+			flagAttr("keepdims", 1, "1: the axis stays, with length 1; 0: it goes"),
 		},
 		Infer: func(c *Call) ([]tensor.Type, error) {
 			axis, err := checkAxis(c)
@@ -66,7 +66,7 @@ func reduce(name, summary string, tolerance, start float64, fold func(acc, x flo
 			if c.Int("keepdims") == 0 {
 				return f32(without(c.In[0].Shape, axis)), nil
 			}
-			return f32(replaced(c.In[0].Shape, axis, 1)), checkFlag(c, "keepdims")
+			return f32(replaced(c.In[0].Shape, axis, 1)), nil
 		},
 		Tolerance: tolerance,
 		Eval: func(c *Call, in, out []Value) error {

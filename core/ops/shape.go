@@ -14,7 +14,7 @@ func init() {
 		Name: "reshape", Summary: "the same elements in another shape, in row-major order",
 		Source: "numpy.reshape",
 		Inputs: []Input{{Name: "x", DTypes: Any}},
-		Attrs:  []Attr{needInts("shape", "the new shape; one dimension may be -1 for what is left over")},
+		Attrs:  []Attr{needInts("shape", "the new shape; one dimension may be -1 for what is left over").atLeast(-1)},
 		Infer:  inferReshape,
 		Eval: func(_ *Call, in, out []Value) error {
 			copy(out[0].F, in[0].F)
@@ -28,7 +28,7 @@ func init() {
 		Name: "transpose", Summary: "the axes in another order: axis i of the result is axis axes[i] of x",
 		Source: "numpy.transpose",
 		Inputs: []Input{{Name: "x", DTypes: Any}},
-		Attrs:  []Attr{needInts("axes", "a permutation of the axes; negative counts from the end")},
+		Attrs:  []Attr{needInts("axes", "a permutation of the axes; negative counts from the end").from(-tensor.MaxRank, tensor.MaxRank-1)},
 		Infer:  inferTranspose,
 		Eval: func(c *Call, in, out []Value) error {
 			from := strides(c.In[0].Shape)
@@ -47,7 +47,7 @@ func init() {
 		Source: "numpy, \"Slicing and striding\"; ONNX Slice",
 		Inputs: []Input{{Name: "x", DTypes: Any, MinRank: 1}},
 		Attrs: []Attr{
-			needInt("axis", "the axis; negative counts from the end"),
+			needAxis(),
 			optInt("start", 0, "the first element"),
 			optInt("end", math.MaxInt64, "where it ends; with step < 0, an end further from the axis' end than its length goes through to the first element"),
 			optInt("step", 1, "from one element to the next, not 0"),
@@ -68,7 +68,7 @@ func init() {
 		Name: "concat", Summary: "the inputs one behind the other along an axis",
 		Source: "numpy.concatenate",
 		Inputs: []Input{{Name: "x", DTypes: Any, MinRank: 1, Variadic: true}},
-		Attrs:  []Attr{needInt("axis", "the axis; negative counts from the end")},
+		Attrs:  []Attr{needAxis()},
 		Infer:  inferConcat,
 		Eval: func(c *Call, in, out []Value) error {
 			row := int(c.Out[0].Shape[c.Axis():].Elements())
@@ -93,7 +93,7 @@ func init() {
 		Name: "cast", Summary: "x in another dtype: to a 16-bit float rounded to nearest even, from float to integer cut towards 0; values that the dtype cannot hold give no particular number",
 		Source: "torch.Tensor.to",
 		Inputs: []Input{{Name: "x", DTypes: Any}},
-		Attrs:  []Attr{needText("dtype", "\"f32\", \"f16\", \"bf16\", \"i8\", \"i16\", \"i32\" or \"i64\"")},
+		Attrs:  []Attr{needText("dtype", "the dtype").oneOf("f32", "f16", "bf16", "i8", "i16", "i32", "i64")},
 		Infer:  inferCast,
 		Eval: func(c *Call, in, out []Value) error {
 			to := c.Out[0].DType

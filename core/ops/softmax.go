@@ -11,7 +11,7 @@ func init() {
 		Name: "softmax", Summary: "exp(x) / sum(exp(x)) along an axis",
 		Source:    "torch.nn.functional.softmax",
 		Inputs:    []Input{{Name: "x", MinRank: 1}},
-		Attrs:     []Attr{optInt("axis", -1, "the axis that comes to 1; negative counts from the end")},
+		Attrs:     []Attr{axisAttr(-1, "the axis that comes to 1; negative counts from the end")},
 		Infer:     inferAlongAxis,
 		Tolerance: smooth,
 		Eval: func(c *Call, in, out []Value) error {
@@ -42,7 +42,7 @@ func init() {
 		Name: "log_softmax", Summary: "x - max - log(sum(exp(x - max))) along an axis",
 		Source:    "torch.nn.functional.log_softmax",
 		Inputs:    []Input{{Name: "x", MinRank: 1}},
-		Attrs:     []Attr{optInt("axis", -1, "the axis; negative counts from the end")},
+		Attrs:     []Attr{axisAttr(-1, "the axis; negative counts from the end")},
 		Infer:     inferAlongAxis,
 		Tolerance: smooth,
 		Eval: func(c *Call, in, out []Value) error {

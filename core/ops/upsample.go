@@ -8,13 +8,10 @@ func init() {
 		Source: "torch.nn.functional.interpolate; ONNX Resize with coordinates \"asymmetric\" and nearest \"floor\"",
 		Inputs: []Input{{Name: "x", MinRank: 4, MaxRank: 4}},
 		Attrs: []Attr{
-			optInts("scale", "the factor, 1 or more: one value, or for h and w", 2),
-			optText("mode", "nearest", "\"nearest\""),
+			optInts("scale", "the factor, 1 or more: one value, or for h and w", 2).from(1, 1<<16),
+			optText("mode", "nearest", "which elements are taken").oneOf("nearest"),
 		},
 		Infer: func(c *Call) ([]tensor.Type, error) {
-			if err := checkText(c, "mode", "nearest"); err != nil {
-				return nil, err
-			}
 			scale := c.Ints("scale")
 			if n := len(scale); n < 1 || n > 2 {
 				return nil, invalid("scale has %d values, want 1 or 2", n)
@@ -22,9 +19,6 @@ func init() {
 			out := append(tensor.Shape{}, c.In[0].Shape...)
 			for i := range 2 {
 				f := scale[i%len(scale)]
-				if f < 1 || f > 1<<16 {
-					return nil, invalid("scale is %v, want values from 1 to 65536", tensor.Shape(scale))
-				}
 				if out[2+i] > (1<<60)/f {
 					return nil, invalid("scale is %v, too much for %s", tensor.Shape(scale), c.arg(0))
 				}

@@ -58,7 +58,7 @@ func init() {
 		Name: "expand", Summary: "x stretched to a shape as in numpy's broadcasting",
 		Source: "numpy.broadcast_to; ONNX Expand",
 		Inputs: []Input{{Name: "x"}},
-		Attrs:  []Attr{needInts("shape", "the result's shape")},
+		Attrs:  []Attr{needInts("shape", "the result's shape").atLeast(1)},
 		Infer: func(c *Call) ([]tensor.Type, error) {
 			want := tensor.Shape(c.Ints("shape"))
 			if got, ok := Broadcast(c.In[0].Shape, want); !ok || !got.Equal(want) {

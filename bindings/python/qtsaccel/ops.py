@@ -94,9 +94,9 @@ def add(a: Operand, b: Operand) -> Tensor:
 def arange(graph: Graph, *, count: int, start: float = 0.0, step: float = 1.0) -> Tensor:
     r"""start, start + step, start + 2 step, ...: count numbers.
 
-    count: how many
-    start: the first
-    step: from one to the next
+    count: how many (1 or more)
+    start: the first (finite in f32 or infinite or NaN)
+    step: from one to the next (finite in f32)
     """
     return add_op(graph, "arange", (), (("count", 1, count), ("start", 2, start), ("step", 2, step)), 1)[0]
 
@@ -105,7 +105,7 @@ def argmax(x: Operand, *, axis: int = -1) -> Tensor:
     r"""where the largest element along an axis is, the first of equals; the result lacks the axis.
 
     x: f32
-    axis: the axis; negative counts from the end
+    axis: the axis; negative counts from the end (-4 to 3)
     """
     return add_op(None, "argmax", (x,), (("axis", 1, axis),), 1)[0]
 
@@ -118,9 +118,9 @@ def attention(q: Operand, k: Operand, v: Operand, mask: Operand | None = None, p
     v: f32, f16 or bf16
     mask: f32, optional
     positions: i32 or i64, optional
-    scale: the factor of the scores; 0: 1/sqrt(d)
-    causal: 1: the queries are the last t of the n positions
-    window: how many keys up to its own position a query sees; 0: all. Needs positions or causal
+    scale: the factor of the scores; 0: 1/sqrt(d) (finite in f32)
+    causal: 1: the queries are the last t of the n positions (0 to 1)
+    window: how many keys up to its own position a query sees; 0: all. Needs positions or causal (0 or more)
     """
     return add_op(None, "attention", (q, k, v, mask, positions), (("scale", 2, scale), ("causal", 1, causal), ("window", 1, window)), 1)[0]
 
@@ -129,7 +129,7 @@ def cast(x: Operand, *, dtype: str) -> Tensor:
     r"""x in another dtype: to a 16-bit float rounded to nearest even, from float to integer cut towards 0; values that the dtype cannot hold give no particular number.
 
     x: any dtype
-    dtype: "f32", "f16", "bf16", "i8", "i16", "i32" or "i64"
+    dtype: the dtype ("f32", "f16", "bf16", "i8", "i16", "i32", "i64")
     """
     return add_op(None, "cast", (x,), (("dtype", 3, dtype),), 1)[0]
 
@@ -138,8 +138,8 @@ def clamp(x: Operand, *, min: float, max: float) -> Tensor:
     r"""x, but at least min and at most max.
 
     x: f32
-    min: the least value
-    max: the greatest value, not below min
+    min: the least value (finite in f32 or infinite)
+    max: the greatest value, not below min (finite in f32 or infinite)
     """
     return add_op(None, "clamp", (x,), (("min", 2, min), ("max", 2, max)), 1)[0]
 
@@ -148,7 +148,7 @@ def concat(*x: Operand, axis: int) -> Tensor:
     r"""the inputs one behind the other along an axis.
 
     x: any dtype
-    axis: the axis; negative counts from the end
+    axis: the axis; negative counts from the end (-4 to 3)
     """
     return add_op(None, "concat", (*x,), (("axis", 1, axis),), 1)[0]
 
@@ -159,10 +159,10 @@ def conv1d(x: Operand, weight: Operand, bias: Operand | None = None, *, stride: 
     x: f32
     weight: f32, f16 or bf16
     bias: f32, optional
-    stride: input elements from one output to the next
-    padding: zeros put at both ends, or at the left and the right one
-    dilation: input elements from one kernel element to the next
-    groups: into how many groups the channels fall; each output channel reads one
+    stride: input elements from one output to the next (1 to 2147483647)
+    padding: zeros put at both ends, or at the left and the right one (0 to 2147483647)
+    dilation: input elements from one kernel element to the next (1 to 2147483647)
+    groups: into how many groups the channels fall; each output channel reads one (1 to 2147483647)
     """
     return add_op(None, "conv1d", (x, weight, bias), (("stride", 1, stride), ("padding", 4, padding), ("dilation", 1, dilation), ("groups", 1, groups)), 1)[0]
 
@@ -173,10 +173,10 @@ def conv2d(x: Operand, weight: Operand, bias: Operand | None = None, *, stride: 
     x: f32
     weight: f32, f16 or bf16
     bias: f32, optional
-    stride: input elements from one output to the next: one value, or for h and w
-    padding: zeros put on all sides; above and below, left and right; or top, left, bottom, right
-    dilation: input elements from one kernel element to the next: one value, or for h and w
-    groups: into how many groups the channels fall; each output channel reads one
+    stride: input elements from one output to the next: one value, or for h and w (1 to 2147483647)
+    padding: zeros put on all sides; above and below, left and right; or top, left, bottom, right (0 to 2147483647)
+    dilation: input elements from one kernel element to the next: one value, or for h and w (1 to 2147483647)
+    groups: into how many groups the channels fall; each output channel reads one (1 to 2147483647)
     """
     return add_op(None, "conv2d", (x, weight, bias), (("stride", 4, stride), ("padding", 4, padding), ("dilation", 4, dilation), ("groups", 1, groups)), 1)[0]
 
@@ -187,11 +187,11 @@ def conv_transpose1d(x: Operand, weight: Operand, bias: Operand | None = None, *
     x: f32
     weight: f32, f16 or bf16
     bias: f32, optional
-    stride: output elements from one input to the next
-    padding: how many outputs are cut off at both ends, or at the left and the right one
-    output_padding: how many outputs more there are at the right end, less than stride or dilation
-    dilation: output elements from one kernel element to the next
-    groups: into how many groups the channels fall
+    stride: output elements from one input to the next (1 to 2147483647)
+    padding: how many outputs are cut off at both ends, or at the left and the right one (0 to 2147483647)
+    output_padding: how many outputs more there are at the right end, less than stride or dilation (0 to 2147483647)
+    dilation: output elements from one kernel element to the next (1 to 2147483647)
+    groups: into how many groups the channels fall (1 to 2147483647)
     """
     return add_op(None, "conv_transpose1d", (x, weight, bias), (("stride", 1, stride), ("padding", 4, padding), ("output_padding", 1, output_padding), ("dilation", 1, dilation), ("groups", 1, groups)), 1)[0]
 
@@ -208,7 +208,7 @@ def cumsum(x: Operand, *, axis: int = -1) -> Tensor:
     r"""the sums of the elements up to each one, along an axis.
 
     x: f32
-    axis: the axis; negative counts from the end
+    axis: the axis; negative counts from the end (-4 to 3)
     """
     return add_op(None, "cumsum", (x,), (("axis", 1, axis),), 1)[0]
 
@@ -217,8 +217,8 @@ def depth_to_space(x: Operand, *, block: int, mode: str = "CRD") -> Tensor:
     r"""channels rearranged into blocks of an image: with mode "CRD" out[n, c, i*block + k, j*block + l] = x[n, (c*block + k)*block + l, i, j], with "DCR" the channel is (k*block + l)*channels + c.
 
     x: f32
-    block: the length of a block's edge
-    mode: "CRD" or "DCR": whether the block's place is the inner part of the channel or the outer
+    block: the length of a block's edge (1 to 65536)
+    mode: whether the block's place is the inner part of the channel or the outer ("CRD", "DCR")
     """
     return add_op(None, "depth_to_space", (x,), (("block", 1, block), ("mode", 3, mode)), 1)[0]
 
@@ -236,7 +236,7 @@ def elu(x: Operand, *, alpha: float = 1.0) -> Tensor:
     r"""x where x > 0, else alpha * (exp(x) - 1).
 
     x: f32
-    alpha: minus the limit at minus infinity
+    alpha: minus the limit at minus infinity (finite in f32)
     """
     return add_op(None, "elu", (x,), (("alpha", 2, alpha),), 1)[0]
 
@@ -262,7 +262,7 @@ def expand(x: Operand, *, shape: int | Sequence[int]) -> Tensor:
     r"""x stretched to a shape as in numpy's broadcasting.
 
     x: f32
-    shape: the result's shape
+    shape: the result's shape (1 or more)
     """
     return add_op(None, "expand", (x,), (("shape", 4, shape),), 1)[0]
 
@@ -271,7 +271,7 @@ def gelu(x: Operand, *, approximate: str = "none") -> Tensor:
     r"""x * Phi(x), Phi the normal distribution: x/2 * (1 + erf(x/sqrt(2))), or with approximate = "tanh" x/2 * (1 + tanh(sqrt(2/pi) * (x + 0.044715 x^3))).
 
     x: f32
-    approximate: "none" or "tanh"
+    approximate: whether the error function or its approximation by tanh is used ("none", "tanh")
     """
     return add_op(None, "gelu", (x,), (("approximate", 3, approximate),), 1)[0]
 
@@ -280,7 +280,7 @@ def glu(x: Operand, *, axis: int = -1) -> Tensor:
     r"""a * sigmoid(b), a and b the two halves of x along an axis.
 
     x: f32
-    axis: the axis that is halved; negative counts from the end
+    axis: the axis that is halved; negative counts from the end (-4 to 3)
     """
     return add_op(None, "glu", (x,), (("axis", 1, axis),), 1)[0]
 
@@ -291,8 +291,8 @@ def group_norm(x: Operand, weight: Operand | None = None, bias: Operand | None =
     x: f32
     weight: f32, optional
     bias: f32, optional
-    groups: how many groups the channels (axis 1) form, in order
-    eps: added to the variance
+    groups: how many groups the channels (axis 1) form, in order (1 to 2147483647)
+    eps: added to the variance (0 or more, finite in f32)
     """
     return add_op(None, "group_norm", (x, weight, bias), (("groups", 1, groups), ("eps", 2, eps)), 1)[0]
 
@@ -303,7 +303,7 @@ def layer_norm(x: Operand, weight: Operand | None = None, bias: Operand | None =
     x: f32
     weight: f32, optional
     bias: f32, optional
-    eps: added to the variance
+    eps: added to the variance (0 or more, finite in f32)
     """
     return add_op(None, "layer_norm", (x, weight, bias), (("eps", 2, eps),), 1)[0]
 
@@ -312,7 +312,7 @@ def leaky_relu(x: Operand, *, negative_slope: float = 0.01) -> Tensor:
     r"""x where x > 0, else negative_slope * x.
 
     x: f32
-    negative_slope: the slope below 0
+    negative_slope: the slope below 0 (finite in f32)
     """
     return add_op(None, "leaky_relu", (x,), (("negative_slope", 2, negative_slope),), 1)[0]
 
@@ -339,7 +339,7 @@ def log_softmax(x: Operand, *, axis: int = -1) -> Tensor:
     r"""x - max - log(sum(exp(x - max))) along an axis.
 
     x: f32
-    axis: the axis; negative counts from the end
+    axis: the axis; negative counts from the end (-4 to 3)
     """
     return add_op(None, "log_softmax", (x,), (("axis", 1, axis),), 1)[0]
 
@@ -407,9 +407,9 @@ def pad(x: Operand, *, pads: int | Sequence[int], mode: str = "constant", value:
     r"""x with elements put before and behind along each axis: a value, or with mode "reflect" x's own, mirrored at its outermost ones.
 
     x: f32
-    pads: how many before each axis, then how many behind each
-    mode: "constant" or "reflect"
-    value: the constant
+    pads: how many before each axis, then how many behind each (0 to 1099511627776)
+    mode: what is put there ("constant", "reflect")
+    value: the constant (finite in f32 or infinite or NaN)
     """
     return add_op(None, "pad", (x,), (("pads", 4, pads), ("mode", 3, mode), ("value", 2, value)), 1)[0]
 
@@ -418,8 +418,8 @@ def reduce_max(x: Operand, *, axis: int = -1, keepdims: int = 1) -> Tensor:
     r"""the largest element along an axis.
 
     x: f32
-    axis: the axis; negative counts from the end
-    keepdims: 1: the axis stays, with length 1; 0: it goes
+    axis: the axis; negative counts from the end (-4 to 3)
+    keepdims: 1: the axis stays, with length 1; 0: it goes (0 to 1)
     """
     return add_op(None, "reduce_max", (x,), (("axis", 1, axis), ("keepdims", 1, keepdims)), 1)[0]
 
@@ -428,8 +428,8 @@ def reduce_mean(x: Operand, *, axis: int = -1, keepdims: int = 1) -> Tensor:
     r"""the mean along an axis.
 
     x: f32
-    axis: the axis; negative counts from the end
-    keepdims: 1: the axis stays, with length 1; 0: it goes
+    axis: the axis; negative counts from the end (-4 to 3)
+    keepdims: 1: the axis stays, with length 1; 0: it goes (0 to 1)
     """
     return add_op(None, "reduce_mean", (x,), (("axis", 1, axis), ("keepdims", 1, keepdims)), 1)[0]
 
@@ -438,8 +438,8 @@ def reduce_sum(x: Operand, *, axis: int = -1, keepdims: int = 1) -> Tensor:
     r"""the sum along an axis.
 
     x: f32
-    axis: the axis; negative counts from the end
-    keepdims: 1: the axis stays, with length 1; 0: it goes
+    axis: the axis; negative counts from the end (-4 to 3)
+    keepdims: 1: the axis stays, with length 1; 0: it goes (0 to 1)
     """
     return add_op(None, "reduce_sum", (x,), (("axis", 1, axis), ("keepdims", 1, keepdims)), 1)[0]
 
@@ -456,7 +456,7 @@ def reshape(x: Operand, *, shape: int | Sequence[int]) -> Tensor:
     r"""the same elements in another shape, in row-major order.
 
     x: any dtype
-    shape: the new shape; one dimension may be -1 for what is left over
+    shape: the new shape; one dimension may be -1 for what is left over (-1 or more)
     """
     return add_op(None, "reshape", (x,), (("shape", 4, shape),), 1)[0]
 
@@ -466,7 +466,7 @@ def rms_norm(x: Operand, weight: Operand | None = None, *, eps: float = 1e-05) -
 
     x: f32
     weight: f32, optional
-    eps: added to the mean square
+    eps: added to the mean square (0 or more, finite in f32)
     """
     return add_op(None, "rms_norm", (x, weight), (("eps", 2, eps),), 1)[0]
 
@@ -476,10 +476,10 @@ def rope(x: Operand, positions: Operand, *, base: float = 10000.0, mode: str = "
 
     x: f32
     positions: i32 or i64
-    base: the base of the frequencies
-    mode: which elements pair up: "half" or "interleaved"
-    dims: how many elements of each head turn, even; 0: all
-    scale: what positions are multiplied by
+    base: the base of the frequencies (1.1754943508222875e-38 or more, finite in f32)
+    mode: which elements pair up ("half", "interleaved")
+    dims: how many elements of each head turn, even; 0: all (0 to 2147483647)
+    scale: what positions are multiplied by (finite in f32)
     """
     return add_op(None, "rope", (x, positions), (("base", 2, base), ("mode", 3, mode), ("dims", 1, dims), ("scale", 2, scale)), 1)[0]
 
@@ -488,8 +488,8 @@ def scale(x: Operand, *, scale: float = 1.0, bias: float = 0.0) -> Tensor:
     r"""x * scale + bias.
 
     x: f32
-    scale: the factor
-    bias: what is added after
+    scale: the factor (finite in f32 or infinite or NaN)
+    bias: what is added after (finite in f32 or infinite or NaN)
     """
     return add_op(None, "scale", (x,), (("scale", 2, scale), ("bias", 2, bias)), 1)[0]
 
@@ -522,7 +522,7 @@ def slice(x: Operand, *, axis: int, start: int = 0, end: int = 92233720368547758
     r"""along an axis the elements start, start + step, ... before end (step < 0: down to but without end); negative start and end count from the axis' end, beyond it they are clamped.
 
     x: any dtype
-    axis: the axis; negative counts from the end
+    axis: the axis; negative counts from the end (-4 to 3)
     start: the first element
     end: where it ends; with step < 0, an end further from the axis' end than its length goes through to the first element
     step: from one element to the next, not 0
@@ -544,7 +544,7 @@ def softmax(x: Operand, *, axis: int = -1) -> Tensor:
     r"""exp(x) / sum(exp(x)) along an axis.
 
     x: f32
-    axis: the axis that comes to 1; negative counts from the end
+    axis: the axis that comes to 1; negative counts from the end (-4 to 3)
     """
     return add_op(None, "softmax", (x,), (("axis", 1, axis),), 1)[0]
 
@@ -621,7 +621,7 @@ def top_k(x: Operand, *, k: int) -> tuple[Tensor, Tensor]:
     r"""the k largest elements of each row, largest first, and where they are; the first of equals comes first.
 
     x: f32
-    k: how many, 1 to the row's length
+    k: how many, at most the row's length (1 or more)
     """
     out = add_op(None, "top_k", (x,), (("k", 1, k),), 2)
     return out[0], out[1]
@@ -631,7 +631,7 @@ def transpose(x: Operand, *, axes: int | Sequence[int]) -> Tensor:
     r"""the axes in another order: axis i of the result is axis axes[i] of x.
 
     x: any dtype
-    axes: a permutation of the axes; negative counts from the end
+    axes: a permutation of the axes; negative counts from the end (-4 to 3)
     """
     return add_op(None, "transpose", (x,), (("axes", 4, axes),), 1)[0]
 
@@ -640,8 +640,8 @@ def upsample(x: Operand, *, scale: int | Sequence[int] = (2,), mode: str = "near
     r"""an image made larger: out[n, c, i, j] = x[n, c, floor(i / scale_h), floor(j / scale_w)].
 
     x: f32
-    scale: the factor, 1 or more: one value, or for h and w
-    mode: "nearest"
+    scale: the factor, 1 or more: one value, or for h and w (1 to 65536)
+    mode: which elements are taken ("nearest")
     """
     return add_op(None, "upsample", (x,), (("scale", 4, scale), ("mode", 3, mode)), 1)[0]
 

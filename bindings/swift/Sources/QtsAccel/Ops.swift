@@ -20,9 +20,9 @@ public enum Ops {
 
     /// start, start + step, start + 2 step, ...: count numbers.
     ///
-    /// - count: how many
-    /// - start: the first
-    /// - step: from one to the next
+    /// - count: how many (1 or more)
+    /// - start: the first (finite in f32 or infinite or NaN)
+    /// - step: from one to the next (finite in f32)
     public static func arange(_ graph: Graph, count: Int, start: Double = 0, step: Double = 1) throws -> Tensor {
         try graph.add("arange", [], [.int("count", count), .float("start", start), .float("step", step)], outputs: 1)[0]
     }
@@ -30,7 +30,7 @@ public enum Ops {
     /// where the largest element along an axis is, the first of equals; the result lacks the axis.
     ///
     /// - x: f32
-    /// - axis: the axis; negative counts from the end
+    /// - axis: the axis; negative counts from the end (-4 to 3)
     public static func argmax(_ x: Tensor, axis: Int = -1) throws -> Tensor {
         try x.graph.add("argmax", [x], [.int("axis", axis)], outputs: 1)[0]
     }
@@ -42,9 +42,9 @@ public enum Ops {
     /// - v: f32, f16 or bf16
     /// - mask: f32, optional
     /// - positions: i32 or i64, optional
-    /// - scale: the factor of the scores; 0: 1/sqrt(d)
-    /// - causal: 1: the queries are the last t of the n positions
-    /// - window: how many keys up to its own position a query sees; 0: all. Needs positions or causal
+    /// - scale: the factor of the scores; 0: 1/sqrt(d) (finite in f32)
+    /// - causal: 1: the queries are the last t of the n positions (0 to 1)
+    /// - window: how many keys up to its own position a query sees; 0: all. Needs positions or causal (0 or more)
     public static func attention(_ q: Tensor, _ k: Tensor, _ v: Tensor, mask: Tensor? = nil, positions: Tensor? = nil, scale: Double = 0, causal: Int = 0, window: Int = 0) throws -> Tensor {
         try q.graph.add("attention", [q, k, v, mask, positions], [.float("scale", scale), .int("causal", causal), .int("window", window)], outputs: 1)[0]
     }
@@ -52,7 +52,7 @@ public enum Ops {
     /// x in another dtype: to a 16-bit float rounded to nearest even, from float to integer cut towards 0; values that the dtype cannot hold give no particular number.
     ///
     /// - x: any dtype
-    /// - dtype: "f32", "f16", "bf16", "i8", "i16", "i32" or "i64"
+    /// - dtype: the dtype ("f32", "f16", "bf16", "i8", "i16", "i32", "i64")
     public static func cast(_ x: Tensor, dtype: String) throws -> Tensor {
         try x.graph.add("cast", [x], [.string("dtype", dtype)], outputs: 1)[0]
     }
@@ -60,8 +60,8 @@ public enum Ops {
     /// x, but at least min and at most max.
     ///
     /// - x: f32
-    /// - min: the least value
-    /// - max: the greatest value, not below min
+    /// - min: the least value (finite in f32 or infinite)
+    /// - max: the greatest value, not below min (finite in f32 or infinite)
     public static func clamp(_ x: Tensor, min: Double, max: Double) throws -> Tensor {
         try x.graph.add("clamp", [x], [.float("min", min), .float("max", max)], outputs: 1)[0]
     }
@@ -69,7 +69,7 @@ public enum Ops {
     /// the inputs one behind the other along an axis.
     ///
     /// - x: any dtype
-    /// - axis: the axis; negative counts from the end
+    /// - axis: the axis; negative counts from the end (-4 to 3)
     public static func concat(_ x: Tensor, _ more: Tensor..., axis: Int) throws -> Tensor {
         try x.graph.add("concat", [x] + more, [.int("axis", axis)], outputs: 1)[0]
     }
@@ -79,10 +79,10 @@ public enum Ops {
     /// - x: f32
     /// - weight: f32, f16 or bf16
     /// - bias: f32, optional
-    /// - stride: input elements from one output to the next
-    /// - padding: zeros put at both ends, or at the left and the right one
-    /// - dilation: input elements from one kernel element to the next
-    /// - groups: into how many groups the channels fall; each output channel reads one
+    /// - stride: input elements from one output to the next (1 to 2147483647)
+    /// - padding: zeros put at both ends, or at the left and the right one (0 to 2147483647)
+    /// - dilation: input elements from one kernel element to the next (1 to 2147483647)
+    /// - groups: into how many groups the channels fall; each output channel reads one (1 to 2147483647)
     public static func conv1d(_ x: Tensor, _ weight: Tensor, bias: Tensor? = nil, stride: Int = 1, padding: [Int] = [0], dilation: Int = 1, groups: Int = 1) throws -> Tensor {
         try x.graph.add("conv1d", [x, weight, bias], [.int("stride", stride), .ints("padding", padding), .int("dilation", dilation), .int("groups", groups)], outputs: 1)[0]
     }
@@ -92,10 +92,10 @@ public enum Ops {
     /// - x: f32
     /// - weight: f32, f16 or bf16
     /// - bias: f32, optional
-    /// - stride: input elements from one output to the next: one value, or for h and w
-    /// - padding: zeros put on all sides; above and below, left and right; or top, left, bottom, right
-    /// - dilation: input elements from one kernel element to the next: one value, or for h and w
-    /// - groups: into how many groups the channels fall; each output channel reads one
+    /// - stride: input elements from one output to the next: one value, or for h and w (1 to 2147483647)
+    /// - padding: zeros put on all sides; above and below, left and right; or top, left, bottom, right (0 to 2147483647)
+    /// - dilation: input elements from one kernel element to the next: one value, or for h and w (1 to 2147483647)
+    /// - groups: into how many groups the channels fall; each output channel reads one (1 to 2147483647)
     public static func conv2d(_ x: Tensor, _ weight: Tensor, bias: Tensor? = nil, stride: [Int] = [1], padding: [Int] = [0], dilation: [Int] = [1], groups: Int = 1) throws -> Tensor {
         try x.graph.add("conv2d", [x, weight, bias], [.ints("stride", stride), .ints("padding", padding), .ints("dilation", dilation), .int("groups", groups)], outputs: 1)[0]
     }
@@ -105,11 +105,11 @@ public enum Ops {
     /// - x: f32
     /// - weight: f32, f16 or bf16
     /// - bias: f32, optional
-    /// - stride: output elements from one input to the next
-    /// - padding: how many outputs are cut off at both ends, or at the left and the right one
-    /// - outputPadding: how many outputs more there are at the right end, less than stride or dilation
-    /// - dilation: output elements from one kernel element to the next
-    /// - groups: into how many groups the channels fall
+    /// - stride: output elements from one input to the next (1 to 2147483647)
+    /// - padding: how many outputs are cut off at both ends, or at the left and the right one (0 to 2147483647)
+    /// - outputPadding: how many outputs more there are at the right end, less than stride or dilation (0 to 2147483647)
+    /// - dilation: output elements from one kernel element to the next (1 to 2147483647)
+    /// - groups: into how many groups the channels fall (1 to 2147483647)
     public static func convTranspose1d(_ x: Tensor, _ weight: Tensor, bias: Tensor? = nil, stride: Int = 1, padding: [Int] = [0], outputPadding: Int = 0, dilation: Int = 1, groups: Int = 1) throws -> Tensor {
         try x.graph.add("conv_transpose1d", [x, weight, bias], [.int("stride", stride), .ints("padding", padding), .int("output_padding", outputPadding), .int("dilation", dilation), .int("groups", groups)], outputs: 1)[0]
     }
@@ -124,7 +124,7 @@ public enum Ops {
     /// the sums of the elements up to each one, along an axis.
     ///
     /// - x: f32
-    /// - axis: the axis; negative counts from the end
+    /// - axis: the axis; negative counts from the end (-4 to 3)
     public static func cumsum(_ x: Tensor, axis: Int = -1) throws -> Tensor {
         try x.graph.add("cumsum", [x], [.int("axis", axis)], outputs: 1)[0]
     }
@@ -132,8 +132,8 @@ public enum Ops {
     /// channels rearranged into blocks of an image: with mode "CRD" out[n, c, i*block + k, j*block + l] = x[n, (c*block + k)*block + l, i, j], with "DCR" the channel is (k*block + l)*channels + c.
     ///
     /// - x: f32
-    /// - block: the length of a block's edge
-    /// - mode: "CRD" or "DCR": whether the block's place is the inner part of the channel or the outer
+    /// - block: the length of a block's edge (1 to 65536)
+    /// - mode: whether the block's place is the inner part of the channel or the outer ("CRD", "DCR")
     public static func depthToSpace(_ x: Tensor, block: Int, mode: String = "CRD") throws -> Tensor {
         try x.graph.add("depth_to_space", [x], [.int("block", block), .string("mode", mode)], outputs: 1)[0]
     }
@@ -149,7 +149,7 @@ public enum Ops {
     /// x where x > 0, else alpha * (exp(x) - 1).
     ///
     /// - x: f32
-    /// - alpha: minus the limit at minus infinity
+    /// - alpha: minus the limit at minus infinity (finite in f32)
     public static func elu(_ x: Tensor, alpha: Double = 1) throws -> Tensor {
         try x.graph.add("elu", [x], [.float("alpha", alpha)], outputs: 1)[0]
     }
@@ -172,7 +172,7 @@ public enum Ops {
     /// x stretched to a shape as in numpy's broadcasting.
     ///
     /// - x: f32
-    /// - shape: the result's shape
+    /// - shape: the result's shape (1 or more)
     public static func expand(_ x: Tensor, shape: [Int]) throws -> Tensor {
         try x.graph.add("expand", [x], [.ints("shape", shape)], outputs: 1)[0]
     }
@@ -180,7 +180,7 @@ public enum Ops {
     /// x * Phi(x), Phi the normal distribution: x/2 * (1 + erf(x/sqrt(2))), or with approximate = "tanh" x/2 * (1 + tanh(sqrt(2/pi) * (x + 0.044715 x^3))).
     ///
     /// - x: f32
-    /// - approximate: "none" or "tanh"
+    /// - approximate: whether the error function or its approximation by tanh is used ("none", "tanh")
     public static func gelu(_ x: Tensor, approximate: String = "none") throws -> Tensor {
         try x.graph.add("gelu", [x], [.string("approximate", approximate)], outputs: 1)[0]
     }
@@ -188,7 +188,7 @@ public enum Ops {
     /// a * sigmoid(b), a and b the two halves of x along an axis.
     ///
     /// - x: f32
-    /// - axis: the axis that is halved; negative counts from the end
+    /// - axis: the axis that is halved; negative counts from the end (-4 to 3)
     public static func glu(_ x: Tensor, axis: Int = -1) throws -> Tensor {
         try x.graph.add("glu", [x], [.int("axis", axis)], outputs: 1)[0]
     }
@@ -198,8 +198,8 @@ public enum Ops {
     /// - x: f32
     /// - weight: f32, optional
     /// - bias: f32, optional
-    /// - groups: how many groups the channels (axis 1) form, in order
-    /// - eps: added to the variance
+    /// - groups: how many groups the channels (axis 1) form, in order (1 to 2147483647)
+    /// - eps: added to the variance (0 or more, finite in f32)
     public static func groupNorm(_ x: Tensor, weight: Tensor? = nil, bias: Tensor? = nil, groups: Int, eps: Double = 1e-05) throws -> Tensor {
         try x.graph.add("group_norm", [x, weight, bias], [.int("groups", groups), .float("eps", eps)], outputs: 1)[0]
     }
@@ -209,7 +209,7 @@ public enum Ops {
     /// - x: f32
     /// - weight: f32, optional
     /// - bias: f32, optional
-    /// - eps: added to the variance
+    /// - eps: added to the variance (0 or more, finite in f32)
     public static func layerNorm(_ x: Tensor, weight: Tensor? = nil, bias: Tensor? = nil, eps: Double = 1e-05) throws -> Tensor {
         try x.graph.add("layer_norm", [x, weight, bias], [.float("eps", eps)], outputs: 1)[0]
     }
@@ -217,7 +217,7 @@ public enum Ops {
     /// x where x > 0, else negative_slope * x.
     ///
     /// - x: f32
-    /// - negativeSlope: the slope below 0
+    /// - negativeSlope: the slope below 0 (finite in f32)
     public static func leakyRelu(_ x: Tensor, negativeSlope: Double = 0.01) throws -> Tensor {
         try x.graph.add("leaky_relu", [x], [.float("negative_slope", negativeSlope)], outputs: 1)[0]
     }
@@ -241,7 +241,7 @@ public enum Ops {
     /// x - max - log(sum(exp(x - max))) along an axis.
     ///
     /// - x: f32
-    /// - axis: the axis; negative counts from the end
+    /// - axis: the axis; negative counts from the end (-4 to 3)
     public static func logSoftmax(_ x: Tensor, axis: Int = -1) throws -> Tensor {
         try x.graph.add("log_softmax", [x], [.int("axis", axis)], outputs: 1)[0]
     }
@@ -302,9 +302,9 @@ public enum Ops {
     /// x with elements put before and behind along each axis: a value, or with mode "reflect" x's own, mirrored at its outermost ones.
     ///
     /// - x: f32
-    /// - pads: how many before each axis, then how many behind each
-    /// - mode: "constant" or "reflect"
-    /// - value: the constant
+    /// - pads: how many before each axis, then how many behind each (0 to 1099511627776)
+    /// - mode: what is put there ("constant", "reflect")
+    /// - value: the constant (finite in f32 or infinite or NaN)
     public static func pad(_ x: Tensor, pads: [Int], mode: String = "constant", value: Double = 0) throws -> Tensor {
         try x.graph.add("pad", [x], [.ints("pads", pads), .string("mode", mode), .float("value", value)], outputs: 1)[0]
     }
@@ -312,8 +312,8 @@ public enum Ops {
     /// the largest element along an axis.
     ///
     /// - x: f32
-    /// - axis: the axis; negative counts from the end
-    /// - keepdims: 1: the axis stays, with length 1; 0: it goes
+    /// - axis: the axis; negative counts from the end (-4 to 3)
+    /// - keepdims: 1: the axis stays, with length 1; 0: it goes (0 to 1)
     public static func reduceMax(_ x: Tensor, axis: Int = -1, keepdims: Int = 1) throws -> Tensor {
         try x.graph.add("reduce_max", [x], [.int("axis", axis), .int("keepdims", keepdims)], outputs: 1)[0]
     }
@@ -321,8 +321,8 @@ public enum Ops {
     /// the mean along an axis.
     ///
     /// - x: f32
-    /// - axis: the axis; negative counts from the end
-    /// - keepdims: 1: the axis stays, with length 1; 0: it goes
+    /// - axis: the axis; negative counts from the end (-4 to 3)
+    /// - keepdims: 1: the axis stays, with length 1; 0: it goes (0 to 1)
     public static func reduceMean(_ x: Tensor, axis: Int = -1, keepdims: Int = 1) throws -> Tensor {
         try x.graph.add("reduce_mean", [x], [.int("axis", axis), .int("keepdims", keepdims)], outputs: 1)[0]
     }
@@ -330,8 +330,8 @@ public enum Ops {
     /// the sum along an axis.
     ///
     /// - x: f32
-    /// - axis: the axis; negative counts from the end
-    /// - keepdims: 1: the axis stays, with length 1; 0: it goes
+    /// - axis: the axis; negative counts from the end (-4 to 3)
+    /// - keepdims: 1: the axis stays, with length 1; 0: it goes (0 to 1)
     public static func reduceSum(_ x: Tensor, axis: Int = -1, keepdims: Int = 1) throws -> Tensor {
         try x.graph.add("reduce_sum", [x], [.int("axis", axis), .int("keepdims", keepdims)], outputs: 1)[0]
     }
@@ -346,7 +346,7 @@ public enum Ops {
     /// the same elements in another shape, in row-major order.
     ///
     /// - x: any dtype
-    /// - shape: the new shape; one dimension may be -1 for what is left over
+    /// - shape: the new shape; one dimension may be -1 for what is left over (-1 or more)
     public static func reshape(_ x: Tensor, shape: [Int]) throws -> Tensor {
         try x.graph.add("reshape", [x], [.ints("shape", shape)], outputs: 1)[0]
     }
@@ -355,7 +355,7 @@ public enum Ops {
     ///
     /// - x: f32
     /// - weight: f32, optional
-    /// - eps: added to the mean square
+    /// - eps: added to the mean square (0 or more, finite in f32)
     public static func rmsNorm(_ x: Tensor, weight: Tensor? = nil, eps: Double = 1e-05) throws -> Tensor {
         try x.graph.add("rms_norm", [x, weight], [.float("eps", eps)], outputs: 1)[0]
     }
@@ -364,10 +364,10 @@ public enum Ops {
     ///
     /// - x: f32
     /// - positions: i32 or i64
-    /// - base: the base of the frequencies
-    /// - mode: which elements pair up: "half" or "interleaved"
-    /// - dims: how many elements of each head turn, even; 0: all
-    /// - scale: what positions are multiplied by
+    /// - base: the base of the frequencies (1.1754943508222875e-38 or more, finite in f32)
+    /// - mode: which elements pair up ("half", "interleaved")
+    /// - dims: how many elements of each head turn, even; 0: all (0 to 2147483647)
+    /// - scale: what positions are multiplied by (finite in f32)
     public static func rope(_ x: Tensor, _ positions: Tensor, base: Double = 10000, mode: String = "half", dims: Int = 0, scale: Double = 1) throws -> Tensor {
         try x.graph.add("rope", [x, positions], [.float("base", base), .string("mode", mode), .int("dims", dims), .float("scale", scale)], outputs: 1)[0]
     }
@@ -375,8 +375,8 @@ public enum Ops {
     /// x * scale + bias.
     ///
     /// - x: f32
-    /// - scale: the factor
-    /// - bias: what is added after
+    /// - scale: the factor (finite in f32 or infinite or NaN)
+    /// - bias: what is added after (finite in f32 or infinite or NaN)
     public static func scale(_ x: Tensor, scale: Double = 1, bias: Double = 0) throws -> Tensor {
         try x.graph.add("scale", [x], [.float("scale", scale), .float("bias", bias)], outputs: 1)[0]
     }
@@ -405,7 +405,7 @@ public enum Ops {
     /// along an axis the elements start, start + step, ... before end (step < 0: down to but without end); negative start and end count from the axis' end, beyond it they are clamped.
     ///
     /// - x: any dtype
-    /// - axis: the axis; negative counts from the end
+    /// - axis: the axis; negative counts from the end (-4 to 3)
     /// - start: the first element
     /// - end: where it ends; with step < 0, an end further from the axis' end than its length goes through to the first element
     /// - step: from one element to the next, not 0
@@ -425,7 +425,7 @@ public enum Ops {
     /// exp(x) / sum(exp(x)) along an axis.
     ///
     /// - x: f32
-    /// - axis: the axis that comes to 1; negative counts from the end
+    /// - axis: the axis that comes to 1; negative counts from the end (-4 to 3)
     public static func softmax(_ x: Tensor, axis: Int = -1) throws -> Tensor {
         try x.graph.add("softmax", [x], [.int("axis", axis)], outputs: 1)[0]
     }
@@ -493,7 +493,7 @@ public enum Ops {
     /// the k largest elements of each row, largest first, and where they are; the first of equals comes first.
     ///
     /// - x: f32
-    /// - k: how many, 1 to the row's length
+    /// - k: how many, at most the row's length (1 or more)
     public static func topK(_ x: Tensor, k: Int) throws -> (values: Tensor, indices: Tensor) {
         let out = try x.graph.add("top_k", [x], [.int("k", k)], outputs: 2)
         return (out[0], out[1])
@@ -502,7 +502,7 @@ public enum Ops {
     /// the axes in another order: axis i of the result is axis axes[i] of x.
     ///
     /// - x: any dtype
-    /// - axes: a permutation of the axes; negative counts from the end
+    /// - axes: a permutation of the axes; negative counts from the end (-4 to 3)
     public static func transpose(_ x: Tensor, axes: [Int]) throws -> Tensor {
         try x.graph.add("transpose", [x], [.ints("axes", axes)], outputs: 1)[0]
     }
@@ -510,8 +510,8 @@ public enum Ops {
     /// an image made larger: out[n, c, i, j] = x[n, c, floor(i / scale_h), floor(j / scale_w)].
     ///
     /// - x: f32
-    /// - scale: the factor, 1 or more: one value, or for h and w
-    /// - mode: "nearest"
+    /// - scale: the factor, 1 or more: one value, or for h and w (1 to 65536)
+    /// - mode: which elements are taken ("nearest")
     public static func upsample(_ x: Tensor, scale: [Int] = [2], mode: String = "nearest") throws -> Tensor {
         try x.graph.add("upsample", [x], [.ints("scale", scale), .string("mode", mode)], outputs: 1)[0]
     }
