@@ -228,6 +228,9 @@ func decomposeConv2d(b Builder, c *Call, in []Ref) ([]Ref, error) {
 		IntsAttr("dilation", w[0].Dilation, w[1].Dilation),
 	}
 	groups := IntAttr("groups", c.Int("groups"))
+	if c.Int("groups") > maxParts && c.In[1].Shape[1] > 1 || w[0].Kernel*w[1].Kernel > maxParts {
+		return nil, ErrNoDecomposition
+	}
 	switch {
 	case w[0].Before != w[0].After || w[1].Before != w[1].After:
 		padded := s.un("pad", in[0], IntsAttr("pads", 0, 0, w[0].Before, w[1].Before, 0, 0, w[0].After, w[1].After))

@@ -71,9 +71,26 @@ func (s *chain) concat(axis int, x ...Ref) Ref {
 
 // fill is a tensor of one value.
 func (s *chain) fill(shape tensor.Shape, value float64) Ref {
-	a := s.op("arange", nil, IntAttr("count", shape.Elements()))
-	return s.reshape(s.scale(a, 0, value), shape...)
+	a := s.op("arange", nil, IntAttr("count", shape.Elements()), RealAttr("start", value), RealAttr("step", 0))
+	return s.reshape(a, shape...)
 }
+
+// repeated is x so many times along an axis where it has one element: what is there is
+// doubled, so that few operators do it however often that is.
+func (s *chain) repeated(x Ref, axis int, n int64) Ref {
+	if n == 1 {
+		return x
+	}
+	half := s.repeated(x, axis, n/2)
+	if n%2 == 0 {
+		return s.concat(axis, half, half)
+	}
+	return s.concat(axis, half, half, x)
+}
+
+// maxParts bounds the operators that a decomposition repeats for each group or each
+// element of a kernel.
+const maxParts = 1 << 14
 
 // f32 is a float tensor as f32, itself where it is one already.
 func (s *chain) f32(x Ref, t tensor.Type) Ref {

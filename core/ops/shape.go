@@ -239,10 +239,15 @@ func inferSlice(c *Call) ([]tensor.Type, error) {
 // looked up one by one.
 func decomposeSlice(b Builder, c *Call, in []Ref) ([]Ref, error) {
 	r, x, axis := SliceRange(c), c.In[0].Shape, c.Axis()
-	if r.Step == 1 || c.In[0].DType != tensor.F32 {
-		return nil, ErrNoDecomposition
-	}
 	s := &chain{b: b}
+	switch {
+	case r.Step == 1:
+		return nil, ErrNoDecomposition
+	case r.Count == 1:
+		return s.result(s.slice(in[0], axis, r.Start, r.Start+1, 1))
+	case c.In[0].DType != tensor.F32 || max(r.Start, r.Start+(r.Count-1)*r.Step) >= 1<<24:
+		return nil, ErrNoDecomposition // the rows are numbered in f32
+	}
 	ids := s.op("arange", nil, IntAttr("count", r.Count), RealAttr("start", float64(r.Start)), RealAttr("step", float64(r.Step)))
 	ids = s.un("cast", ids, TextAttr("dtype", "i32"))
 	toFront := swapped(len(x), 0, axis)

@@ -81,11 +81,7 @@ func init() {
 			x := s.reshape(in[0], shape...)
 			for axis := range to {
 				if shape[axis] != to[axis] {
-					copies := make([]Ref, to[axis])
-					for i := range copies {
-						copies[i] = x
-					}
-					x = s.concat(axis, copies...)
+					x = s.repeated(x, axis, to[axis])
 				}
 			}
 			return s.result(x)
