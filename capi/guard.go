@@ -14,12 +14,11 @@ package main
 import "C"
 
 import (
-	"fmt"
-	"runtime"
 	"strings"
 	"unsafe"
 
 	"qtsaccel/core/graph"
+	"qtsaccel/core/guarded"
 	"qtsaccel/core/handle"
 	"qtsaccel/core/session"
 	"qtsaccel/core/status"
@@ -45,7 +44,7 @@ func main() {}
 func guard(body func() error) (code C.qtsa_status) {
 	defer func() {
 		if p := recover(); p != nil {
-			code = fail(status.Errorf(status.Internal, "panic at %s: %v", panicSite(), p))
+			code = fail(guarded.Panicked(p))
 		}
 	}()
 	if err := body(); err != nil {
@@ -60,24 +59,6 @@ func fail(err error) C.qtsa_status {
 	words := strings.ToValidUTF8(strings.ReplaceAll(err.Error(), "\x00", `\0`), "\uFFFD")
 	C.capi_set_error((*C.char)(unsafe.Pointer(unsafe.StringData(words))), C.size_t(len(words)))
 	return C.qtsa_status(status.Of(err))
-}
-
-// panicSite finds the line that panicked: the first below the runtime's own.
-func panicSite() string {
-	var pcs [32]uintptr
-	frames := runtime.CallersFrames(pcs[:runtime.Callers(1, pcs[:])])
-	panicked := false
-	for {
-		f, more := frames.Next()
-		ours := !strings.HasPrefix(f.Function, "runtime.")
-		if panicked && ours {
-			return fmt.Sprintf("%s:%d", f.File[strings.LastIndexByte(f.File, '/')+1:], f.Line)
-		}
-		panicked = panicked || !ours && strings.Contains(f.Function, "panic")
-		if !more {
-			return "a place unknown"
-		}
-	}
 }
 
 // use looks a handle up and keeps its object alive while body uses it.

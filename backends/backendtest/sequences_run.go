@@ -4,11 +4,11 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"sync"
 	"sync/atomic"
 	"testing"
 
 	"qtsaccel/core/backend"
+	"qtsaccel/core/guarded"
 	"qtsaccel/core/ops"
 	"qtsaccel/core/status"
 	"qtsaccel/core/tensor"
@@ -25,24 +25,22 @@ func streamsInParallel(t *testing.T, b backend.Backend) error {
 			return err
 		}
 	}
-	errs := make([]error, streams)
-	var group sync.WaitGroup
+	var group guarded.Group
 	for i, s := range pads {
-		group.Go(func() {
+		group.Go(func() error {
 			for range 50 {
 				got, err := s.again()
 				if err == nil {
 					err = near(got[0], wants[i], ofProducts(b))
 				}
 				if err != nil {
-					errs[i] = err
-					return
+					return err
 				}
 			}
+			return nil
 		})
 	}
-	group.Wait()
-	return errors.Join(errs...)
+	return group.Wait()
 }
 
 // leftOut runs with an input left as it was and with an output not wanted.

@@ -5,11 +5,11 @@ import "C"
 
 import (
 	"slices"
-	"sync"
 	"unsafe"
 
 	"qtsaccel/core/backend"
 	"qtsaccel/core/graph"
+	"qtsaccel/core/guarded"
 	"qtsaccel/core/mem"
 	"qtsaccel/core/status"
 	"qtsaccel/core/tensor"
@@ -139,24 +139,19 @@ func (b *Backend) newRepacked(t tensor.Type, layout repacking, bytes int64, divi
 	if divisible {
 		step = (rows/int64(b.info.Threads)/rowsApart + 1) * rowsApart
 	}
-	errs := make([]error, (rows+step-1)/step)
-	var group sync.WaitGroup
-	for i := range errs {
-		group.Go(func() {
-			from := int64(i) * step
+	var group guarded.Group
+	for from := int64(0); from < rows; from += step {
+		group.Go(func() error {
 			part := ne
 			part[1] = C.int64_t(min(step, rows-from))
-			errs[i] = b.do("a weight", func() C.int32_t {
+			return b.do("a weight", func() C.int32_t {
 				return C.shim_repack_rows(b.device, made.buffer, dtype, &part[0], C.size_t(from*row), unsafe.Pointer(&data[from*row]))
 			})
 		})
 	}
-	group.Wait()
-	for _, err := range errs {
-		if err != nil {
-			made.Free()
-			return nil, err
-		}
+	if err := group.Wait(); err != nil {
+		made.Free()
+		return nil, err
 	}
 	return made, nil
 }

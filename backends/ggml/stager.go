@@ -5,10 +5,10 @@ import "C"
 
 import (
 	"runtime"
-	"sync"
 	"sync/atomic"
 	"unsafe"
 
+	"qtsaccel/core/guarded"
 	"qtsaccel/core/status"
 )
 
@@ -86,13 +86,15 @@ func (u *upload) through(s *stager) error {
 			t.parts = append(t.parts, part{i, at, min(piece, m.Bytes-at)})
 		}
 	}
-	var readers sync.WaitGroup
+	var readers guarded.Group
 	for range min(s.readers, len(t.parts)) {
 		readers.Go(t.read)
 	}
 	err := t.copy()
 	close(t.stop)
-	readers.Wait()
+	if reading := readers.Wait(); err == nil {
+		err = reading
+	}
 	if err != nil {
 		t.abandon()
 	}
@@ -100,23 +102,26 @@ func (u *upload) through(s *stager) error {
 }
 
 // read fills free pieces with parts until none is left or the upload stops.
-func (t *staged) read() {
+func (t *staged) read() error {
 	for {
 		i := int(t.next.Add(1)) - 1
 		if i >= len(t.parts) {
-			return
+			return nil
 		}
 		var piece int
 		select {
 		case piece = <-t.free:
 		case <-t.stop:
-			return
+			return nil
 		}
 		p := t.parts[i]
-		err := t.missing[p.tensor].Tensor.ReadAt(t.stager.pieces[piece][:p.bytes], p.offset)
+		// Whatever becomes of it is told, a panic too: copy waits for it.
+		err := guarded.Call(func() error {
+			return t.missing[p.tensor].Tensor.ReadAt(t.stager.pieces[piece][:p.bytes], p.offset)
+		})
 		t.filled <- filled{piece, i, err} // it has room for all pieces
 		if err != nil {
-			return
+			return nil
 		}
 	}
 }

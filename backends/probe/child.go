@@ -9,6 +9,7 @@ import (
 	"qtsaccel/backends/driver"
 	"qtsaccel/backends/ggml"
 	"qtsaccel/core/choice"
+	"qtsaccel/core/guarded"
 	"qtsaccel/core/status"
 )
 
@@ -31,10 +32,10 @@ func Child(t Task, lifeline io.Reader, w io.Writer) error {
 		time.AfterFunc(t.Limit, endSelf)
 	}
 	if lifeline != nil {
-		go func() {
-			_, _ = io.Copy(io.Discard, lifeline)
-			endSelf()
-		}()
+		guarded.Go(func() error {
+			_, err := io.Copy(io.Discard, lifeline)
+			return err
+		}, func(error) { endSelf() })
 	}
 	// Without it a failed assertion starts a debugger on us.
 	if err := os.Setenv("GGML_NO_BACKTRACE", "1"); err != nil {

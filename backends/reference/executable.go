@@ -4,13 +4,13 @@ import (
 	"errors"
 	"runtime"
 	"sort"
-	"sync"
 	"sync/atomic"
 	"time"
 	"unsafe"
 
 	"qtsaccel/core/backend"
 	"qtsaccel/core/graph"
+	"qtsaccel/core/guarded"
 	"qtsaccel/core/mem"
 	"qtsaccel/core/ops"
 	"qtsaccel/core/status"
@@ -137,7 +137,7 @@ func (s *step) run(threads int, cancel *backend.CancelFlag) error {
 		if atomic.LoadInt32(cancel) != 0 {
 			return errCancelled()
 		}
-		return guarded(func() error { return s.call.Op.Eval(s.call, s.in, s.out) })
+		return kernelError(guarded.Call(func() error { return s.call.Op.Eval(s.call, s.in, s.out) }))
 	}
 	return s.runPieces(threads, cancel)
 }
@@ -147,41 +147,33 @@ func (s *step) run(threads int, cancel *backend.CancelFlag) error {
 func (s *step) runPieces(threads int, cancel *backend.CancelFlag) error {
 	var (
 		next   atomic.Int64
-		group  sync.WaitGroup
+		group  guarded.Group
 		pieces = s.call.Op.Pieces(s.call)
-		errs   = make([]error, min(threads, pieces))
 	)
-	for w := range errs {
-		group.Go(func() {
-			for piece := int(next.Add(1)) - 1; piece < pieces && errs[w] == nil; piece = int(next.Add(1)) - 1 {
+	for range min(threads, pieces) {
+		group.Go(func() error {
+			for piece := int(next.Add(1)) - 1; piece < pieces; piece = int(next.Add(1)) - 1 {
 				if atomic.LoadInt32(cancel) != 0 {
-					errs[w] = errCancelled()
-					return
+					return errCancelled()
 				}
-				errs[w] = guarded(func() error { return s.call.Op.EvalPiece(s.call, s.in, s.out, piece) })
+				if err := s.call.Op.EvalPiece(s.call, s.in, s.out, piece); err != nil {
+					return err
+				}
 			}
+			return nil
 		})
 	}
-	group.Wait()
-	for _, err := range errs {
-		if err != nil {
-			return err
-		}
-	}
-	return nil
+	return kernelError(group.Wait())
 }
 
 func errCancelled() error { return status.Errorf(status.Cancelled, "the run was cancelled") }
 
-// guarded turns a panic of a kernel, a mistake in the table, into an error: on a
-// goroutine of ours nobody else could catch it.
-func guarded(f func() error) (err error) {
-	defer func() {
-		if r := recover(); r != nil {
-			err = status.Errorf(status.Internal, "the reference kernel failed: %v", r)
-		}
-	}()
-	return f()
+// kernelError says of a panic, a mistake in the table of operators, whose it is.
+func kernelError(err error) error {
+	if status.Of(err) == status.Internal {
+		return status.Wrapf(err, "the reference kernel failed")
+	}
+	return err
 }
 
 // Placement has every node on the reference backend; its scratch is its own.

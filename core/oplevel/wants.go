@@ -6,6 +6,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"qtsaccel/core/guarded"
 	"qtsaccel/core/ops"
 	"qtsaccel/core/status"
 )
@@ -151,14 +152,17 @@ func (c *Calls) thresholds() *thresholds {
 	if c.wants.first == nil {
 		first := make(chan struct{})
 		c.wants.first = first
-		go func() { // which Close waits for
-			defer close(first)
-			t, err := c.calibrated(c.calibrationWanted(), calibrationBudget)
-			if err != nil {
-				t = &builtIn // a device that fails here tells so when it is used
+		t := &builtIn
+		guarded.Go(func() (err error) { // which Close waits for
+			measured, err := c.calibrated(c.calibrationWanted(), calibrationBudget)
+			if err == nil {
+				t = measured
 			}
+			return err
+		}, func(error) { // a device that fails here tells so when it is used
 			c.wants.table.CompareAndSwap(nil, t)
-		}()
+			close(first)
+		})
 		select {
 		case <-first:
 		case <-time.After(answerBudget):

@@ -4,10 +4,10 @@ import (
 	"encoding/binary"
 	"runtime"
 	"slices"
-	"sync"
 	"sync/atomic"
 	"unsafe"
 
+	"qtsaccel/core/guarded"
 	"qtsaccel/core/mem"
 	"qtsaccel/core/quant"
 	"qtsaccel/core/status"
@@ -74,13 +74,14 @@ func (w *Weights) load(s *source, o Options) error {
 			if err := p.file.mapAll(); err != nil {
 				return err
 			}
-			t.data, t.borrowed = p.file.mapping[p.Offset:p.Offset+p.Bytes:p.Offset+p.Bytes], true
+			t.data = p.file.mapping[p.Offset : p.Offset+p.Bytes : p.Offset+p.Bytes]
 			t.inPlace, t.file, t.end = o.Placement == Mapped, p.file, p.Offset+p.Bytes
 			stored.Placement = Mapped
 		} else {
 			end := p.at + p.typ().Bytes()
-			t.data = memory[p.at:end:end]
-			l.add(p, t.data)
+			t.own = memory[p.at:end:end]
+			t.data = t.own
+			l.add(p, t.own)
 		}
 		w.stored = append(w.stored, stored)
 	}
@@ -196,16 +197,27 @@ func (l *loader) run() error {
 	if !slices.ContainsFunc(l.pieces, func(p piece) bool { return p.tensor.converted() }) {
 		threads = min(threads, readers)
 	}
-	var group sync.WaitGroup
-	errs := make([]error, threads)
+	var group guarded.Group
+	var reading atomic.Int64
 	read := make(chan int64, threads)
-	for i := range threads {
-		group.Go(func() { errs[i] = l.work(read) })
+	reading.Store(int64(threads))
+	for range threads {
+		group.Go(func() error {
+			defer func() { // however it ends
+				if reading.Add(-1) == 0 {
+					close(read)
+				}
+			}()
+			err := guarded.Call(func() error { return l.work(read) })
+			if err != nil {
+				l.stopped.Store(true)
+			}
+			return err
+		})
 	}
-	go func() { // ends with the readers
-		group.Wait()
+	if threads == 0 {
 		close(read)
-	}()
+	}
 	cancelled := !l.report()
 	for n := range read {
 		l.done += n
@@ -214,12 +226,7 @@ func (l *loader) run() error {
 	if cancelled {
 		return status.Errorf(status.Cancelled, "cancelled after %d of %d bytes", l.done, l.total)
 	}
-	for _, err := range errs {
-		if err != nil {
-			return err
-		}
-	}
-	return nil
+	return group.Wait()
 }
 
 // report tells the host, and stops the readers if it says so.
@@ -241,7 +248,6 @@ func (l *loader) work(read chan<- int64) error {
 		}
 		p := &l.pieces[i]
 		if err := c.fill(p, l.options.Encode); err != nil {
-			l.stopped.Store(true)
 			return status.Wrapf(err, "tensor %.200q, %v", p.tensor.Name, p.tensor.Type)
 		}
 		read <- p.bytes

@@ -2,7 +2,8 @@ package weights
 
 import (
 	"runtime"
-	"sync"
+
+	"qtsaccel/core/guarded"
 )
 
 // smallWork is how many elements are worth a thread of their own.
@@ -15,16 +16,9 @@ func eachOf(n, elements int64, work func(from, to int64) error) error {
 	if threads <= 1 {
 		return work(0, n)
 	}
-	errs := make([]error, threads)
-	var group sync.WaitGroup
+	var group guarded.Group
 	for i := range threads {
-		group.Go(func() { errs[i] = work(n*i/threads, n*(i+1)/threads) })
+		group.Go(func() error { return work(n*i/threads, n*(i+1)/threads) })
 	}
-	group.Wait()
-	for _, err := range errs {
-		if err != nil {
-			return err
-		}
-	}
-	return nil
+	return group.Wait()
 }
