@@ -602,7 +602,9 @@ QTSA_API qtsa_status qtsa_weights_upload(qtsa_weights weights, qtsa_backend back
 
 /*
  * The bytes that weights take of a backend's memory, each tensor counted once however
- * many sessions use it; what a CPU computes with where it lies takes none. Since 0.1.
+ * many sessions use it; what a CPU computes with where it lies takes none. Of tensors
+ * that are being put there meanwhile, those count that are complete; it does not wait
+ * for the others. Since 0.1.
  */
 QTSA_API qtsa_status qtsa_weights_device_bytes(qtsa_weights weights, qtsa_backend backend, uint64_t *out_bytes);
 
@@ -638,8 +640,8 @@ typedef void (*qtsa_release_callback)(void *user);
  * a failure never.
  *
  * INVALID_STATE: as in qtsa_weights_set(); UNSUPPORTED: types that are not converted;
- * INVALID_ARGUMENT: strides of a quantised array, a value that the tensor's type cannot
- * hold; OUT_OF_MEMORY. Since 0.1.
+ * INVALID_ARGUMENT: strides of a quantised array, or a value that the tensor's type
+ * cannot hold, and then the tensor has no data any more; OUT_OF_MEMORY. Since 0.1.
  */
 QTSA_API qtsa_status qtsa_weights_set_array(qtsa_weights weights, const char *name, const void *data, qtsa_dtype dtype,
                                             const int64_t *strides, qtsa_release_callback release, void *user);

@@ -48,6 +48,30 @@ func (a *Arena) Alloc(n int64) ([]byte, error) {
 	return b, nil
 }
 
+// Keep takes over what [Alloc] gave, filled meanwhile, and gives it as a piece of the
+// arena's: small ones are copied to the others, and b goes back. So whoever may fail
+// while it fills memory leaves nothing in the arena. Where Keep fails, b is still the
+// caller's.
+func (a *Arena) Keep(b []byte) ([]byte, error) {
+	if n := len(b); n > 0 && n < ownBytes {
+		piece, err := a.Alloc(int64(n))
+		if err != nil {
+			return nil, err
+		}
+		copy(piece, b)
+		return piece, Free(b)
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.closed {
+		return nil, status.Errorf(status.InvalidState, "%d bytes given to an arena that was freed", len(b))
+	}
+	if len(b) > 0 {
+		a.maps = append(a.maps, b)
+	}
+	return b, nil
+}
+
 func (a *Arena) mapped(n int64) ([]byte, error) {
 	b, err := Alloc(n)
 	if err == nil && n > 0 {

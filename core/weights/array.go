@@ -89,7 +89,8 @@ func (a *Array) check() error {
 // array, see [Array]. Nothing is lent or released where it fails. Errors are those of
 // [Weights.Set]; SHAPE_MISMATCH: another shape, or data that is too short;
 // UNSUPPORTED: types that are not converted; INVALID_ARGUMENT: a value that the
-// tensor's type cannot hold, or see [Reach]. The tensor's data is undefined then.
+// tensor's type cannot hold, or see [Reach]. Where a value is at
+// fault, the tensor has no data from then on.
 func (w *Weights) SetArray(name string, a Array) error {
 	return w.fill(name, func(t *Tensor) error {
 		if !a.Type.Shape.Equal(t.Type.Shape) {
@@ -102,16 +103,13 @@ func (w *Weights) SetArray(name string, a Array) error {
 			return status.Errorf(status.Unsupported, "%v cannot be converted to %v here", a.Type.DType, t.Type.DType)
 		}
 		if a.lendable(t.Type) {
-			t.data, t.borrowed, t.inPlace, t.file = a.Data[a.Origin:][:t.Type.Bytes():t.Type.Bytes()], true, true, nil
+			t.data, t.inPlace, t.file = a.Data[a.Origin:][:t.Type.Bytes():t.Type.Bytes()], true, nil
 			w.mu.Lock()
 			defer w.mu.Unlock()
 			w.lent = append(w.lent, a.Release)
 			return nil
 		}
-		if err := t.allocate(); err != nil {
-			return err
-		}
-		err := a.store(t.data, t.Type)
+		err := t.put(func(dst []byte) error { return a.store(dst, t.Type) })
 		if err == nil && a.Release != nil {
 			a.Release()
 		}

@@ -2,8 +2,10 @@ package weights
 
 import (
 	"encoding/binary"
+	"errors"
 	"math"
 
+	"qtsaccel/core/mem"
 	"qtsaccel/core/quant"
 	"qtsaccel/core/status"
 	"qtsaccel/core/tensor"
@@ -333,21 +335,16 @@ func (w *Weights) addMatrix(name string, m *Matrix, d tensor.DType) (t tensor.Ty
 	if i, err := w.Find(name); err == nil {
 		return t, loss, status.Errorf(status.AlreadyExists, "it exists already, as tensor %d", i)
 	}
-	data, err := w.arena.Alloc(t.Bytes())
+	data, err := mem.Alloc(t.Bytes()) // the arena's only once nothing can fail any more
 	if err != nil {
 		return t, loss, err
 	}
-	// Where it fails, its memory goes back with the weights.
-	if loss, err = m.store(data, d); err != nil {
-		return t, loss, err
+	if loss, err = m.store(data, d); err == nil {
+		err = w.addFilled(name, t, data)
 	}
-	added, err := w.add(name, t)
 	if err != nil {
-		return t, loss, err
+		return t, loss, errors.Join(err, mem.Free(data))
 	}
-	added.mu.Lock()
-	defer added.mu.Unlock()
-	added.data = data
 	return t, loss, nil
 }
 
@@ -368,12 +365,10 @@ func (w *Weights) SetMatrix(name string, m *Matrix) (Loss, error) {
 		if !quant.CanEncode(t.Type.DType) {
 			return status.Errorf(status.Unsupported, "a matrix cannot be stored as %v", t.Type.DType)
 		}
-		if err := t.allocate(); err != nil {
+		return t.put(func(dst []byte) (err error) {
+			loss, err = m.store(dst, t.Type.DType)
 			return err
-		}
-		var err error
-		loss, err = m.store(t.data, t.Type.DType)
-		return err
+		})
 	})
 	return loss, err
 }

@@ -18,9 +18,8 @@ type Tensor struct {
 
 	mu     sync.Mutex
 	data   []byte // nil until it is given; not nil for a tensor of no bytes
+	own    []byte // memory of the tensor's own, once it has some
 	frozen bool
-	// data is part of a file or belongs to the host: it is never written to.
-	borrowed bool
 	// inPlace: the host wants the data used where it lies; see MayCopy.
 	inPlace bool
 
@@ -100,16 +99,20 @@ func errFrozen(t *Tensor) error {
 	return status.Errorf(status.InvalidState, "tensor %q is in use by a plan and cannot change any more", t.Name)
 }
 
-// allocate gives the tensor memory of its own unless it has it. The caller holds
-// t.mu.
-func (t *Tensor) allocate() error {
-	if t.data != nil && !t.borrowed {
-		return nil
+// put has fill write the tensor's data, in memory of the tensor's own. Where that
+// fails half-way, the tensor has no data. The caller holds t.mu.
+func (t *Tensor) put(fill func(dst []byte) error) error {
+	if t.own == nil {
+		own, err := t.weights.arena.Alloc(t.Type.Bytes())
+		if err != nil {
+			return err
+		}
+		t.own = own
 	}
-	data, err := t.weights.arena.Alloc(t.Type.Bytes())
-	if err != nil {
+	t.data, t.inPlace, t.file = nil, false, nil
+	if err := fill(t.own); err != nil {
 		return err
 	}
-	t.data, t.borrowed, t.inPlace, t.file = data, false, false, nil
+	t.data = t.own
 	return nil
 }

@@ -130,11 +130,32 @@ func checkName(name string) error {
 func (w *Weights) add(name string, t tensor.Type) (*Tensor, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	return w.append(name, t, nil)
+}
+
+// addFilled adds a tensor with its data, which [mem.Alloc] gave; where it fails, it is
+// still the caller's.
+func (w *Weights) addFilled(name string, t tensor.Type, data []byte) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	_, err := w.append(name, t, func() ([]byte, error) { return w.arena.Keep(data) })
+	return err
+}
+
+// append is add with the data that fill gives, if there is one. The caller holds w.mu.
+func (w *Weights) append(name string, t tensor.Type, fill func() ([]byte, error)) (*Tensor, error) {
 	if i, ok := w.index[name]; ok {
 		return nil, status.Errorf(status.AlreadyExists, "tensor %q exists already, as %v", name, w.tensors[i].Type)
 	}
+	var data []byte
+	if fill != nil {
+		var err error
+		if data, err = fill(); err != nil {
+			return nil, err
+		}
+	}
 	t.Shape = append(tensor.Shape{}, t.Shape...)
-	added := &Tensor{Name: name, Type: t, weights: w}
+	added := &Tensor{Name: name, Type: t, weights: w, data: data, own: data}
 	w.index[name] = len(w.tensors)
 	w.tensors = append(w.tensors, added)
 	return added, nil
@@ -148,11 +169,10 @@ func (w *Weights) Set(name string, data []byte) error {
 		if want := t.Type.Bytes(); int64(len(data)) != want {
 			return status.Errorf(status.ShapeMismatch, "it takes %d bytes, not %d", want, len(data))
 		}
-		if err := t.allocate(); err != nil {
-			return err
-		}
-		copy(t.data, data)
-		return nil
+		return t.put(func(dst []byte) error {
+			copy(dst, data)
+			return nil
+		})
 	})
 }
 
