@@ -2,8 +2,6 @@ package weights
 
 import (
 	"fmt"
-	"maps"
-	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -34,7 +32,7 @@ type DeviceCopies struct {
 	Budget int64
 
 	batch  sync.Mutex // held by GetAll
-	mu     sync.Mutex // held while copies are freed, never while one is made
+	mu     sync.Mutex // held while copies are freed, never while one is made; guards of
 	closed bool
 	used   atomic.Int64 // bytes of the copies that are made or being made
 	of     map[*Weights]map[copyKey]*deviceCopy
@@ -49,8 +47,8 @@ type copyKey struct {
 type deviceCopy struct {
 	mu    sync.Mutex
 	copy  Copy
-	bytes int64
 	gone  bool
+	bytes atomic.Int64 // written under mu; read without it, which is held while the copy is made
 }
 
 // Get gives the copy of a tensor in a layout, any comparable value of the
@@ -90,7 +88,7 @@ func (c *DeviceCopies) Get(t *Tensor, layout any, bytes int64, create func(data 
 		if err != nil {
 			return nil, status.Wrapf(err, "tensor %q, %v", t.Name, t.Type)
 		}
-		e.bytes = bytes
+		e.bytes.Store(bytes)
 	}
 	return e.copy, nil
 }
@@ -145,7 +143,8 @@ func (c *DeviceCopies) GetAll(tensors []*Tensor, layout any, bytes func(*Tensor)
 		return status.Wrapf(err, "%s", nameOf(absent))
 	}
 	err = create(absent, func(i int, made Copy) {
-		absent[i].entry.copy, absent[i].entry.bytes = made, absent[i].Bytes
+		absent[i].entry.copy = made
+		absent[i].entry.bytes.Store(absent[i].Bytes)
 		total -= absent[i].Bytes
 	})
 	c.used.Add(-total)
@@ -197,16 +196,14 @@ func (c *DeviceCopies) reserve(bytes int64) error {
 	}
 }
 
-// Bytes is the memory that the copies of weights take, in all layouts.
+// Bytes is the memory that the copies of weights take, in all layouts: of those that
+// are complete. It waits for none that is being made.
 func (c *DeviceCopies) Bytes(w *Weights) int64 {
 	c.mu.Lock()
-	entries := slices.Collect(maps.Values(c.of[w]))
-	c.mu.Unlock()
+	defer c.mu.Unlock()
 	total := int64(0)
-	for _, e := range entries {
-		e.mu.Lock()
-		total += e.bytes
-		e.mu.Unlock()
+	for _, e := range c.of[w] {
+		total += e.bytes.Load()
 	}
 	return total
 }
@@ -276,7 +273,6 @@ func (e *deviceCopy) free() (bytes int64) {
 	if e.copy != nil {
 		e.copy.Free()
 	}
-	bytes = e.bytes
-	e.copy, e.bytes, e.gone = nil, 0, true
-	return bytes
+	e.copy, e.gone = nil, true
+	return e.bytes.Swap(0)
 }

@@ -236,6 +236,31 @@ func TestCopiesOfSeveralAtOnce(t *testing.T) {
 	requireError(t, c.GetAll(all, nil, sixteen, makeAll), status.InvalidState, "released")
 }
 
+// How large the copies are is known while more are being made, also to the thread that
+// makes them.
+func TestSizesAreKnownWhileCopiesAreMade(t *testing.T) {
+	leavesNothing(t)
+	w, all := abc(t)
+	defer w.Release()
+	var c DeviceCopies
+	defer c.Close()
+	require.NoError(t, c.GetAll(all, nil, sixteen, func(missing []Missing, ready func(int, Copy)) error {
+		for i, m := range missing {
+			require.EqualValues(t, 16*i, c.Bytes(w))
+			made, err := newCopy(m.Tensor.data)
+			require.NoError(t, err)
+			ready(i, made)
+		}
+		return nil
+	}))
+	_, err := c.Get(all[0], "another", 8, func(data []byte) (Copy, error) {
+		require.EqualValues(t, 16*len(all), c.Bytes(w))
+		return newCopy(data)
+	})
+	require.NoError(t, err)
+	require.EqualValues(t, 16*len(all)+8, c.Bytes(w))
+}
+
 func TestCopiesKeepToTheirBudget(t *testing.T) {
 	leavesNothing(t)
 	w, all := abc(t)
