@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"unicode/utf8"
 
 	"qtsaccel/core/status"
 	"qtsaccel/core/tensor"
@@ -121,8 +120,11 @@ func (c *cursor) metadata(keys uint64) (spans map[string]span, order []string, e
 		if err != nil {
 			return nil, nil, status.Wrapf(err, "metadata key %d", i)
 		}
-		if key == "" || !utf8.ValidString(key) {
-			return nil, nil, tensorfile.Corruptf(at, "metadata key %d is %.200q: keys are UTF-8 and not empty", i, key)
+		if key == "" {
+			return nil, nil, tensorfile.Corruptf(at, "metadata key %d is empty", i)
+		}
+		if err := tensorfile.CheckKey(key, at); err != nil {
+			return nil, nil, err
 		}
 		if _, ok := spans[key]; ok {
 			return nil, nil, tensorfile.Corruptf(at, "metadata key %.200q is there twice", key)

@@ -255,6 +255,7 @@ func TestWrongFiles(t *testing.T) {
 		"key of 2^64-1":      {header(0, 1).put(uint64(math.MaxUint64), make([]byte, 64)).Bytes(), status.Corrupt, []string{"18446744073709551615"}},
 		"empty key":          {two(1, "", kindU8, uint8(1)), status.Corrupt, []string{"metadata key 0"}},
 		"key not UTF-8":      {two(1, "\xff", kindU8, uint8(1)), status.Corrupt, []string{`"\xff"`}},
+		"key with zero byte": {two(2, "a\x00b", kindU8, uint8(1), "a", kindU8, uint8(1)), status.Corrupt, []string{`"a\x00b"`, "zero byte"}},
 		"key twice":          {two(2, "k", kindU8, uint8(1), "k", kindU8, uint8(1)), status.Corrupt, []string{`"k"`, "twice"}},
 		"unknown kind":       {two(1, "k", uint32(13), uint8(1)), status.Corrupt, []string{`"k"`, "13"}},
 		"boolean 2":          {two(1, "k", kindBool, uint8(2)), status.Corrupt, []string{`"k"`, "boolean is 2"}},

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 	"unicode/utf8"
 
 	"qtsaccel/core/status"
@@ -55,7 +56,7 @@ const maxWrittenAlignment = 1 << 20
 
 // Lay makes the header of a version 3 file. general.alignment among the pairs says
 // how tensors are aligned, 32 without it. INVALID_ARGUMENT: a key that is empty,
-// not UTF-8, of more than 65535 bytes or there twice, an alignment that is none; UNSUPPORTED: one above 1 MiB.
+// not UTF-8, with a zero byte, of more than 65535 bytes or there twice, an alignment that is none; UNSUPPORTED: one above 1 MiB.
 func Lay(pairs []Pair, tensors []Named) (*Layout, error) {
 	le := binary.LittleEndian
 	alignment := int64(defaultAlignment)
@@ -67,8 +68,8 @@ func Lay(pairs []Pair, tensors []Named) (*Layout, error) {
 		switch _, ok := seen[p.Key]; {
 		case ok:
 			return nil, status.Errorf(status.InvalidArgument, "metadata key %.200q is there twice", p.Key)
-		case p.Key == "" || len(p.Key) > math.MaxUint16 || !utf8.ValidString(p.Key):
-			return nil, status.Errorf(status.InvalidArgument, "metadata key %.200q is empty, not UTF-8, or too long", p.Key)
+		case p.Key == "" || len(p.Key) > math.MaxUint16 || !utf8.ValidString(p.Key) || strings.IndexByte(p.Key, 0) >= 0:
+			return nil, status.Errorf(status.InvalidArgument, "metadata key %.200q is empty, not UTF-8, has a zero byte, or is too long", p.Key)
 		}
 		seen[p.Key] = struct{}{}
 		if p.Key == alignmentKey {

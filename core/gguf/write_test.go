@@ -81,6 +81,7 @@ func TestARealHeaderAgain(t *testing.T) {
 
 func TestWhatCannotBeLaid(t *testing.T) {
 	for words, pairs := range map[string][]Pair{
+		"has a zero byte":        {{"a\x00b", Int(1)}},
 		"there twice":            {{"a", Int(1)}, {"a", Int(2)}},
 		`"" is empty`:            {{"", Int(1)}},
 		"it is string, not u32":  {{alignmentKey, Text("32")}},

@@ -156,6 +156,9 @@ func (p *parser) metadataMember(key string, at int64) error {
 	if len(p.metadata) == tensorfile.MaxMetadataKeys {
 		return tensorfile.Unsupportedf(at, "more than %d metadata keys are not supported", tensorfile.MaxMetadataKeys)
 	}
+	if err := tensorfile.CheckKey(key, at); err != nil {
+		return err
+	}
 	value, err := p.str(metadataKey)
 	if err != nil {
 		return status.Wrapf(err, "metadata %.200q", key)

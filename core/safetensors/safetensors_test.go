@@ -124,6 +124,7 @@ func TestWrongFiles(t *testing.T) {
 
 		"tensor twice":             {file(`{`+good+`,`+entry("a", "F32", "1", 4, 8)+`}`, 8), status.Corrupt, []string{"byte 62", `"a"`, "twice"}},
 		"tensor twice, escaped":    {file(`{`+good+`,"\u0061":{}}`, 8), status.Corrupt, []string{`"a"`, "twice"}},
+		"metadata key, zero byte":  {file(`{"__metadata__":{"k\u0000":"1"}}`, 0), status.Corrupt, []string{`"k\x00"`, "zero byte"}},
 		"metadata twice":           {file(`{"__metadata__":{},"__metadata__":{}}`, 0), status.Corrupt, []string{"__metadata__", "twice"}},
 		"metadata key twice":       {file(`{"__metadata__":{"k":"1","k":"2"}}`, 0), status.Corrupt, []string{`"k"`, "twice"}},
 		"metadata number":          {file(`{"__metadata__":{"k":1}}`, 0), status.Corrupt, []string{`"k"`, "a string"}},

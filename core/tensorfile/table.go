@@ -77,11 +77,18 @@ func ReadError(err error, offset int64) error {
 // CheckName finds what is wrong with a tensor's name, which lies at an offset: it
 // must be UTF-8 and free of zero bytes, since hosts ask for it as a C text.
 func CheckName(name string, offset int64) error {
-	if !utf8.ValidString(name) {
-		return Corruptf(offset, "the tensor name %.200q is not UTF-8", name)
+	return checkText("the tensor name", name, offset)
+}
+
+// CheckKey is the same for a metadata key.
+func CheckKey(key string, offset int64) error { return checkText("the metadata key", key, offset) }
+
+func checkText(what, text string, offset int64) error {
+	if !utf8.ValidString(text) {
+		return Corruptf(offset, "%s %.200q is not UTF-8", what, text)
 	}
-	if strings.IndexByte(name, 0) >= 0 {
-		return Corruptf(offset, "the tensor name %.200q has a zero byte", name)
+	if strings.IndexByte(text, 0) >= 0 {
+		return Corruptf(offset, "%s %.200q has a zero byte", what, text)
 	}
 	return nil
 }

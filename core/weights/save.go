@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"qtsaccel/core/gguf"
 	"qtsaccel/core/status"
@@ -41,7 +42,8 @@ func (w *Weights) save(path string, more []gguf.Pair, progress func(done, total 
 		return err
 	}
 	mode := fs.FileMode(0o666)
-	if info, err := os.Stat(path); err == nil {
+	switch info, err := os.Stat(path); {
+	case err == nil:
 		if err := checkRegular(info); err != nil {
 			return status.Errorf(status.InvalidArgument, "%w", err)
 		}
@@ -50,8 +52,10 @@ func (w *Weights) save(path string, more []gguf.Pair, progress func(done, total 
 		if path, err = filepath.EvalSymlinks(path); err != nil {
 			return ioError(err)
 		}
+	case !errors.Is(err, fs.ErrNotExist): // such as a name that is too long: found before all is written
+		return ioError(err)
 	}
-	temporary := filepath.Join(filepath.Dir(path), "."+filepath.Base(path)+"."+rand.Text()[:8])
+	temporary := temporaryName(path)
 	f, err := os.OpenFile(temporary, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
 	if err != nil {
 		return ioError(err)
@@ -73,6 +77,17 @@ func (w *Weights) save(path string, more []gguf.Pair, progress func(done, total 
 		}
 	}
 	return err
+}
+
+// temporaryName names a file beside path: by path's own name, as far as it leaves the
+// temporary one within what file systems allow (255 bytes, some 143).
+func temporaryName(path string) string {
+	const most = 64
+	base := filepath.Base(path)
+	if len(base) > most {
+		base = strings.ToValidUTF8(base[:most], "") // whole characters, as some systems want
+	}
+	return filepath.Join(filepath.Dir(path), "."+base+"."+rand.Text()[:12])
 }
 
 // lay gives what is to be written, and where.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -179,6 +180,34 @@ func TestWhatCannotBeSaved(t *testing.T) {
 }
 
 // A file that is replaced keeps its place behind links, and who may read it.
+// A name may have as many bytes as the file system takes, of characters of several
+// bytes too; one more is an error before anything is written.
+func TestSavingUnderALongName(t *testing.T) {
+	leavesNothing(t)
+	w, _ := oneTensor(t)
+	defer w.Release()
+	folder := t.TempDir()
+	for _, name := range []string{strings.Repeat("n", 255), strings.Repeat("n", 246), "x" + strings.Repeat("ü", 127), strings.Repeat("ü", 127)} {
+		path := filepath.Join(folder, name)
+		for range 2 { // the second takes the place of the first
+			require.NoError(t, w.Save(path, nil, nil), name)
+		}
+		back, err := Open(path)
+		require.NoError(t, err)
+		back.Release()
+	}
+	reported := false
+	err := w.Save(filepath.Join(folder, strings.Repeat("n", 256)), nil, func(int64, int64) bool {
+		reported = true
+		return true
+	})
+	requireError(t, err, status.IO, "name too long")
+	require.False(t, reported)
+	entries, err := os.ReadDir(folder)
+	require.NoError(t, err)
+	require.Len(t, entries, 4)
+}
+
 func TestSavingThroughALink(t *testing.T) {
 	leavesNothing(t)
 	w, err := Open(ggufFile(t, f32(3)))

@@ -68,7 +68,7 @@ func partSuffix(i, count int64) string { return fmt.Sprintf("-%05d-of-%05d.gguf"
 
 // readPart opens a part but the first.
 func (s *source) readPart(path string, i, count int64) error {
-	f, table, err := s.open(path)
+	f, table, err := s.open(path, formatGGUF)
 	if err != nil {
 		return err
 	}
@@ -83,8 +83,9 @@ func (s *source) readPart(path string, i, count int64) error {
 	return nil
 }
 
-// open opens one more file of the model, and adds its tensors.
-func (s *source) open(path string) (*file, *tensorfile.Table, error) {
+// open opens one more file of the model, which must be of the format of its others,
+// and adds its tensors.
+func (s *source) open(path string, want format) (*file, *tensorfile.Table, error) {
 	f, err := openFile(path)
 	if err != nil {
 		return nil, nil, status.Wrapf(err, "a part of %q", s.files[0].path)
@@ -92,6 +93,9 @@ func (s *source) open(path string) (*file, *tensorfile.Table, error) {
 	s.files = append(s.files, f)
 	is, err := f.format()
 	var table *tensorfile.Table
+	if err == nil && is != want {
+		err = tensorfile.Corruptf(0, "it is %v, as a part of %q it must be %v", is, filepath.Base(s.files[0].path), want)
+	}
 	if err == nil {
 		table, err = f.parse(is)
 	}
@@ -124,7 +128,7 @@ func (s *source) readIndexed() error {
 	}
 	s.metadata = map[string]fmt.Stringer{}
 	for i, name := range index.Files {
-		_, table, err := s.open(filepath.Join(filepath.Dir(f.path), name))
+		_, table, err := s.open(filepath.Join(filepath.Dir(f.path), name), formatSafetensors)
 		if err != nil {
 			return err
 		}

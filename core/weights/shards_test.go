@@ -193,6 +193,26 @@ func TestWrongIndexes(t *testing.T) {
 	}
 }
 
+// The parts of a model are of one format: an index names safetensors files, and a
+// split GGUF file's parts are GGUF.
+func TestPartsOfAnotherFormat(t *testing.T) {
+	leavesNothing(t)
+	model := ggufFile(t, f32(4))
+	index := writeIndexed(t, nil, `{"weight_map": {"0": "model.gguf"}}`)
+	content, err := os.ReadFile(model)
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(filepath.Join(filepath.Dir(index), "model.gguf"), content, 0o600))
+	_, err = Open(index)
+	requireError(t, err, status.Corrupt, "model.gguf", "a GGUF file", "must be a safetensors file")
+
+	parts := three()
+	folder := writeParts(t, parts)
+	safe := safetensorsFile(`{"t2":{"dtype":"F32","shape":[],"data_offsets":[0,4]}}`, make([]byte, 4))
+	require.NoError(t, os.WriteFile(filepath.Join(folder, parts[1].name), safe, 0o600))
+	_, err = Open(filepath.Join(folder, parts[0].name))
+	requireError(t, err, status.Corrupt, parts[1].name, "a safetensors file", "must be a GGUF file")
+}
+
 func TestAnEmptyIndexIsAnEmptyModel(t *testing.T) {
 	leavesNothing(t)
 	w, err := Open(writeIndexed(t, nil, `{"weight_map": {}, "metadata": {}}`))

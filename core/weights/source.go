@@ -139,6 +139,10 @@ const (
 	formatIndex
 )
 
+func (f format) String() string {
+	return [...]string{formatGGUF: "a GGUF file", formatSafetensors: "a safetensors file", formatIndex: "an index of safetensors files"}[f]
+}
+
 // format tells the formats apart.
 func (f *file) format() (format, error) {
 	if f.size == 0 {
