@@ -52,6 +52,9 @@ func readRequest(options *C.const_backend_options) (choice.Request, error) {
 	if err != nil {
 		return choice.Request{}, err
 	}
+	if err := checkReserved(o.reserved); err != nil {
+		return choice.Request{}, err
+	}
 	r := choice.Request{Threads: int(o.threads), NoRepack: o.repack == C.QTSA_REPACK_NEVER}
 	if o.repack != C.QTSA_REPACK_AUTO && o.repack != C.QTSA_REPACK_NEVER {
 		return r, status.Errorf(status.InvalidArgument, "repack is %d, want 0 (auto) or 1 (never)", o.repack)
@@ -75,7 +78,7 @@ func readRequest(options *C.const_backend_options) (choice.Request, error) {
 		return choice.Request{}, status.Errorf(status.InvalidArgument, "weights_budget_bytes is %d, more than any memory", uint64(o.weights_budget_bytes))
 	}
 	r.WeightsBudget = int64(o.weights_budget_bytes)
-	if o.debug != 0 || isSet("QTSACCEL_DEBUG_BACKEND") || isSet("QWEN3_TTS_DEBUG_BACKEND") {
+	if o.debug != 0 || choice.WantsDebug(getenv) {
 		r.Debug = debugLine
 	}
 	return r, nil
@@ -94,13 +97,6 @@ func getenv(name string) string {
 	c := C.CString(name)
 	defer C.free(unsafe.Pointer(c))
 	return C.GoString(C.getenv(c))
-}
-
-// isSet says whether a variable is there, be it empty.
-func isSet(name string) bool {
-	c := C.CString(name)
-	defer C.free(unsafe.Pointer(c))
-	return C.getenv(c) != nil
 }
 
 //export go_qtsa_backend_free

@@ -191,6 +191,9 @@ enum {
 /* The greatest number of dimensions of a tensor. */
 #define QTSA_MAX_RANK 4
 
+/* The greatest number of threads, of a backend and of a run. */
+#define QTSA_MAX_THREADS 512
+
 /*
  * The name of an element type: "f32", "q4_K"; "invalid" for a value that is none.
  * The text is constant. Since 0.1.
@@ -273,33 +276,42 @@ typedef struct qtsa_backend_options {
     size_t struct_size;
     /*
      * "auto", "cpu", "cuda", "vulkan", "metal" or "reference"; null: the
-     * environment variable QTSACCEL_BACKEND, and without it "auto". A backend asked
-     * for by name that cannot be had is an error, never another one.
+     * environment variable QTSACCEL_BACKEND, or by its older name QWEN3_TTS_BACKEND,
+     * and without it "auto". A backend asked for by name that cannot be had is an
+     * error, never another one. "reference", plain and some thousand times slower,
+     * needs no plugins and is taken only by its name.
      */
     const char *backend;
     /* The folder with the backend plugins; null: the variable QTSACCEL_PLUGIN_DIR,
-     * and without it the folder "qtsaccel" beside the library. */
+     * and without it the folder "qtsaccel" beside the library or, where it is linked
+     * statically, beside the program. */
     const char *plugin_dir;
-    /* CPU threads, those of a run that sets none: 1 or more; 0: what the process's
-     * CPU affinity and cgroup quota allow. */
+    /* CPU threads, those of a run that sets none: 1 to QTSA_MAX_THREADS; 0: what the
+     * process's CPU affinity and cgroup quota allow. More than there are processors
+     * slow each other down, by a factor of a thousand for hundreds on two. */
     int32_t threads;
     /* Not 0: tell through the log, or on stderr where no callback is set, how the
      * backend is chosen, where each graph's nodes run, and how long the parts of each
-     * run take. The variable QTSACCEL_DEBUG_BACKEND does so by being there. */
+     * run take. The variable QTSACCEL_DEBUG_BACKEND (QWEN3_TTS_DEBUG_BACKEND) does so,
+     * too, unless it is blank, "0", "off", "false" or "no". */
     int32_t debug;
     /*
      * What "auto" tries, one after the other, with commas between: "cuda, cpu"; null:
-     * the variable QTSACCEL_BACKEND_FALLBACK, and without it cuda, vulkan, cpu (on
-     * Apple's systems metal, vulkan, cpu), and the reference where no plugin can be
-     * loaded at all. A list is taken literally: at its end there is no backend. It is
-     * not read where a backend is asked for by name.
+     * the variable QTSACCEL_BACKEND_FALLBACK (QWEN3_TTS_BACKEND_FALLBACK), and without
+     * it cuda, vulkan, cpu (on Apple's systems metal, vulkan, cpu). A list is taken
+     * literally: at its end there is no backend. It is not read where a backend is
+     * asked for by name.
      */
     const char *fallback;
     /*
      * Which device of a GPU's API: its index ("1", or "vulkan:1" for one API only), its
-     * PCI id ("0000:65:00.0") or its UUID; null: the variable QTSACCEL_GPU_DEVICE, and
-     * without it the first. A software device, such as Mesa's llvmpipe, comes behind
-     * the others, and "auto" never takes it unless it is named here.
+     * PCI id ("0000:65:00.0") or its UUID; null: the variable QTSACCEL_GPU_DEVICE
+     * (QWEN3_TTS_GPU_DEVICE), and without it the first. Where one is named, "auto" takes
+     * that device, through whichever API has it, or none: never the CPU in its place.
+     * An index alone means the first API of the list that can be had. A software device,
+     * such as Mesa's llvmpipe, comes behind the others; "auto" takes it only where it is
+     * named with its API or by its UUID. With the backend "cpu" or "reference" the option
+     * is INVALID_ARGUMENT; the variable, which is about GPUs, is not read then.
      */
     const char *device;
     /*
@@ -308,14 +320,16 @@ typedef struct qtsa_backend_options {
      * cannot be proven is not used; "auto": nor is what fails, but where that program
      * is missing or cannot be started at all, the report says so and the plugin is
      * loaded; "off": it is loaded at once. Null: the variable QTSACCEL_PROBE, and
-     * without it "auto". What a probe found is kept in the user's cache folder until
-     * plugin, driver or machine change; `qtsaccel probe --clear` forgets it. A probe may
-     * take QTSACCEL_PROBE_TIMEOUT seconds (10) for an API. On Linux the child is not the
+     * without it "auto". A proof is kept in the user's cache folder until plugin, driver
+     * or machine change. What speaks against a device is kept for ten minutes, or not at
+     * all where it may have been a passing shortage of time or memory, and the message
+     * says that it is remembered, and since when. `qtsaccel probe --clear` forgets both.
+     * A probe may take QTSACCEL_PROBE_TIMEOUT seconds (10) for an API. On Linux the child is not the
      * host's: no signal and no wait() of the host's sees it.
      */
     const char *probe;
     int32_t repack;   /* QTSA_REPACK_*, also of the CPU beside a GPU */
-    int32_t reserved; /* 0 */
+    int32_t reserved; /* 0, as every field of this name: else INVALID_ARGUMENT */
     /* The bytes of the device's memory that weights may take together; 0: what the
      * device has. What does not fit is OUT_OF_MEMORY, as on a full device. On a CPU,
      * which computes with weights where they lie, rearranged copies count. */
@@ -327,11 +341,18 @@ QTSA_API qtsa_status qtsa_backend_options_init(qtsa_backend_options *options, si
 
 /*
  * Makes a backend. options may be null; blank texts count as null, and capitals as
- * small letters. Environment variables are read at this moment. DEVICE_UNAVAILABLE: cannot
- * be had, the message has every reason and where plugins were looked for;
- * INVALID_ARGUMENT: an unknown name (the message lists the known ones), a list that
- * names nothing, an index that the API does not have (the message says how many
- * devices there are), also for "auto", or negative threads. Since 0.1.
+ * small letters. Environment variables are read at this moment; where both a variable
+ * and its older name are set, the older one is not read. A program that runs with
+ * other rights than its user's (set-user-id; where glibc's secure_getenv gives nothing)
+ * is taken to have no environment, neither these variables nor a cache folder.
+ *
+ * DEVICE_UNAVAILABLE: cannot be had, the message has every reason, the devices that were
+ * found, and where plugins were looked for; IO: a plugin cannot be opened for want of
+ * file descriptors; INVALID_ARGUMENT: an unknown name (the message lists the known
+ * ones), a list that names nothing, an index that the API does not have (the message
+ * says how many devices there are), also for "auto", a device of what has none, or a
+ * number of threads that is none. A message about a value says whether it is the option's
+ * or which variable's. Since 0.1.
  */
 QTSA_API qtsa_status qtsa_backend_create(const qtsa_backend_options *options, qtsa_backend *out_backend);
 
@@ -989,7 +1010,7 @@ typedef struct qtsa_run_options {
      * declared; borrowed for the call. */
     const int64_t *dims;
     size_t n_dims;
-    /* CPU threads of this run; 0: the backend's. */
+    /* CPU threads of this run: 1 to QTSA_MAX_THREADS; 0: the backend's. */
     int32_t threads;
     int32_t reserved; /* 0 */
     /* Receives the timing of the run if it is not null. */

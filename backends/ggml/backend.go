@@ -65,8 +65,8 @@ func New(l *Library, o Options) (*Backend, error) {
 	default:
 		return nil, status.Errorf(status.InvalidArgument, "ggml has no device kind %q; known: cpu, cuda, vulkan, metal", o.Device)
 	}
-	if o.Threads < 0 || o.Threads > maxThreads {
-		return nil, status.Errorf(status.InvalidArgument, "%d threads are asked for, want 0 to %d", o.Threads, maxThreads)
+	if err := backend.CheckThreads(o.Threads, "what affinity and cgroup allow"); err != nil {
+		return nil, err
 	}
 	p, err := l.plugin(o.Device)
 	if err != nil {
@@ -106,9 +106,6 @@ func New(l *Library, o Options) (*Backend, error) {
 	}
 	return b, nil
 }
-
-// maxThreads is ggml's own limit, GGML_MAX_N_THREADS.
-const maxThreads = 512
 
 // Info says what the backend is.
 func (b *Backend) Info() backend.Info {

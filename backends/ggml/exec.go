@@ -31,7 +31,7 @@ type executable struct {
 }
 
 func (x *executable) Run(in, out []backend.Buffer, o *backend.RunOptions) error {
-	threads := min(o.Threads, maxThreads)
+	threads := o.Threads
 	if threads == 0 {
 		threads = x.threads
 	}

@@ -78,10 +78,16 @@ func Open(dirs []string) (*Library, error) {
 		}
 		return loaded, nil
 	}
-	if len(looked) == 0 {
-		return nil, status.Errorf(status.DeviceUnavailable, "ggml cannot be loaded: no folder to look in is known")
+	return nil, NotThere(looked)
+}
+
+// NotThere is the error for a base library that is at none of the paths.
+func NotThere(paths []string) error {
+	const help = "name the folder that has it by the option plugin_dir or by QTSACCEL_PLUGIN_DIR"
+	if len(paths) == 0 {
+		return status.Errorf(status.DeviceUnavailable, "ggml cannot be loaded: no folder to look in is known; %s", help)
 	}
-	return nil, status.Errorf(status.DeviceUnavailable, "ggml cannot be loaded: there is no %s", strings.Join(looked, ", no "))
+	return status.Errorf(status.DeviceUnavailable, "ggml cannot be loaded: there is no %s; %s", strings.Join(paths, ", no "), help)
 }
 
 func load(dir string) (*Library, error) {

@@ -8,10 +8,12 @@ import (
 	"runtime"
 	"strconv"
 	"strings"
+
+	"qtsaccel/core/backend"
 )
 
 // DefaultThreads is how many threads a run uses that sets none: as many as the
-// process's CPU affinity and its cgroups' quotas allow, rounded up.
+// process's CPU affinity and its cgroups' quotas allow, rounded up, and no more than [backend.MaxThreads].
 func DefaultThreads() int {
 	// Go's own count follows the affinity.
 	n := runtime.NumCPU()
@@ -20,7 +22,7 @@ func DefaultThreads() int {
 			n = int(math.Ceil(q))
 		}
 	}
-	return max(n, 1)
+	return min(max(n, 1), backend.MaxThreads)
 }
 
 // cpuQuota is the number of CPUs' time that the process's cgroups grant it, the

@@ -4,10 +4,10 @@
 package providers
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"runtime"
-	"strings"
 
 	"qtsaccel/backends/beside"
 	"qtsaccel/backends/ggml"
@@ -71,13 +71,24 @@ func openDevice(l *ggml.Library, api string, index int, r choice.Request) (backe
 	r.WeightsBudget = 0 // it is the device's
 	cpu, err := openCPU(r, choice.Device{})
 	if err != nil {
-		cpu = reference.New()
+		return nil, errors.Join(err, device.Close())
 	}
 	return beside.New(device, cpu), nil
 }
 
 // library loads ggml from the request's folder.
-func library(r choice.Request) (*ggml.Library, error) { return ggml.Open(pluginDirs(r)) }
+func library(r choice.Request) (*ggml.Library, error) {
+	l, err := ggml.Open(pluginDirs(r))
+	return l, fromSource(r, err)
+}
+
+// fromSource says in an error about a folder of plugins who named the folder.
+func fromSource(r choice.Request, err error) error {
+	if r.PluginDir == "" {
+		return err
+	}
+	return status.Wrapf(err, "plugins of %q (from %s)", r.PluginDir, r.PluginDirSource)
+}
 
 func pluginDirs(r choice.Request) []string {
 	if r.PluginDir != "" {
@@ -99,7 +110,7 @@ func pluginDir(r choice.Request) (string, error) {
 		}
 		looked = append(looked, path)
 	}
-	return "", status.Errorf(status.DeviceUnavailable, "there is no %s", strings.Join(looked, ", no "))
+	return "", fromSource(r, ggml.NotThere(looked))
 }
 
 // checkPlugin says whether the folder has the plugin of an API.

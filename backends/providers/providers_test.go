@@ -131,7 +131,11 @@ func TestWithoutAPluginFolder(t *testing.T) {
 		require.Equal(t, status.DeviceUnavailable, status.Of(err), name)
 		require.ErrorContains(t, err, missing, name)
 	}
-	b, report, err := choice.Choose(choice.Request{PluginDir: missing}, none, set.All())
+	_, _, err := choice.Choose(choice.Request{PluginDir: missing}, none, set.All())
+	require.Equal(t, status.DeviceUnavailable, status.Of(err), "the reference is no substitute")
+	require.ErrorContains(t, err, missing)
+	require.ErrorContains(t, err, "(from option)")
+	b, report, err := choice.Choose(choice.Request{PluginDir: missing, Fallback: "cpu,reference"}, none, set.All())
 	require.NoError(t, err)
 	require.NoError(t, b.Close())
 	require.Equal(t, "reference", b.Info().Name)

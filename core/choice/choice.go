@@ -3,6 +3,7 @@
 package choice
 
 import (
+	"fmt"
 	"runtime"
 	"slices"
 	"strings"
@@ -18,8 +19,11 @@ type Request struct {
 	Fallback  string // what auto tries, comma-separated
 	Device    string // of a GPU: index, PCI id or UUID
 	PluginDir string // "": beside the library
-	Threads   int    // 0: what affinity and cgroup allow
-	NoRepack  bool   // weights of the CPU's products stay as they are stored
+	// PluginDirSource is where PluginDir comes from: "option", or a variable's name;
+	// [WithEnvironment] sets it.
+	PluginDirSource string
+	Threads         int  // 0: what affinity and cgroup allow
+	NoRepack        bool // weights of the CPU's products stay as they are stored
 
 	// Debug receives a line for each step of the choice and of what the backend
 	// does afterwards, from any goroutine; nil: nobody wants to know.
@@ -58,13 +62,13 @@ var names = []string{"cpu", "cuda", "vulkan", "metal", "reference"}
 
 func isGPU(name string) bool { return name == "cuda" || name == "vulkan" || name == "metal" }
 
-// defaultChain is what auto tries where no list is given. The reference is the
-// last resort where no ggml plugin can be loaded at all.
+// defaultChain is what auto tries where no list is given. The reference is not in it:
+// thousands of times slower, it is no substitute that anybody wants unknowingly.
 func defaultChain(goos string) []string {
 	if goos == "darwin" {
-		return []string{"metal", "vulkan", "cpu", "reference"}
+		return []string{"metal", "vulkan", "cpu"}
 	}
-	return []string{"cuda", "vulkan", "cpu", "reference"}
+	return []string{"cuda", "vulkan", "cpu"}
 }
 
 // Choose makes the backend that the request, else the environment, else the
@@ -75,7 +79,6 @@ func Choose(r Request, getenv func(string) string, providers map[string]Provider
 		return nil, nil, err
 	}
 	report := &Report{Requested: s.request.Backend, Source: s.source}
-	var selected *selector // parsed when a GPU is tried first
 	for _, name := range s.chain {
 		p, ok := providers[name]
 		if !ok {
@@ -84,22 +87,19 @@ func Choose(r Request, getenv func(string) string, providers map[string]Provider
 		}
 		var device Device
 		var note string
-		if p.Devices != nil {
-			if s.request.Device != "" && selected == nil {
-				if selected, err = parseSelector(s.request.Device, s.deviceSource); err != nil {
-					return nil, nil, err
-				}
-			}
-			if device, note, err = find(name, p, s, selected); err != nil {
+		switch {
+		case p.Devices != nil:
+			if device, note, err = find(name, p, s); err != nil {
 				if !unavailable(err) {
 					return nil, nil, err
 				}
 				report.skip(name, err.Error())
 				continue
 			}
-		}
-		if name == "reference" && !s.named && s.request.Fallback == "" {
-			note = "the last resort, and slow: no plugin of ggml can be loaded"
+		case s.selected != nil:
+			// Whoever names a device does not mean what has none.
+			report.skip(name, "it has no devices to choose from")
+			continue
 		}
 		b, err := p.Open(s.request, device)
 		if err == nil {
@@ -115,18 +115,28 @@ func Choose(r Request, getenv func(string) string, providers map[string]Provider
 		}
 		report.skip(name, err.Error())
 	}
-	return nil, nil, status.Errorf(status.DeviceUnavailable, "no backend for %q (from %s): %s",
-		report.Requested, report.Source, report.reasons())
+	return nil, nil, status.Errorf(status.DeviceUnavailable, "%s: %s", s.wanted(), report.reasons())
+}
+
+// wanted says what cannot be had, and who asked for it.
+func (s *settings) wanted() string {
+	w := fmt.Sprintf("no backend for %q (from %s)", s.request.Backend, s.source)
+	if s.request.Fallback != "" {
+		w += fmt.Sprintf(", list %q (from %s)", s.request.Fallback, s.fallbackSource)
+	}
+	if s.selected != nil {
+		w += fmt.Sprintf(", device %q (from %s)", s.request.Device, s.deviceSource)
+	}
+	return w
 }
 
 // find gives the device to open, proven, and a note on the proof.
-func find(name string, p Provider, s *settings, selected *selector) (device Device, note string, err error) {
+func find(name string, p Provider, s *settings) (device Device, note string, err error) {
 	devices, err := p.Devices(s.request)
 	if err != nil {
 		return Device{}, "", err
 	}
-	// Whoever names the backend, or lists it, means it.
-	device, err = pick(name, devices, selected, s.named)
+	device, err = pick(name, devices, s.selected, s.named)
 	if err != nil || p.Prove == nil {
 		return device, "", err
 	}
@@ -160,7 +170,9 @@ func precedence(getenv func(string) string) func(option string, variables ...str
 // count whatever the backend: the plugins' folder and the probe's mode.
 func WithEnvironment(r Request, getenv func(string) string) (Request, error) {
 	first := precedence(getenv)
-	r.PluginDir, _ = first(r.PluginDir, "QTSACCEL_PLUGIN_DIR")
+	if r.PluginDirSource == "" { // not applied before
+		r.PluginDir, r.PluginDirSource = first(r.PluginDir, "QTSACCEL_PLUGIN_DIR")
+	}
 	mode, source := first(r.Probe, "QTSACCEL_PROBE")
 	r.Probe = strings.ToLower(mode)
 	switch r.Probe {
@@ -174,21 +186,35 @@ func WithEnvironment(r Request, getenv func(string) string) (Request, error) {
 	return r, nil
 }
 
+// WantsDebug says whether the environment asks for debug lines: a variable does unless
+// it is blank or says no. The first that is not blank decides.
+func WantsDebug(getenv func(string) string) bool {
+	value, _ := precedence(getenv)("", "QTSACCEL_DEBUG_BACKEND", "QWEN3_TTS_DEBUG_BACKEND")
+	switch strings.ToLower(value) {
+	case "", "0", "off", "false", "no":
+		return false
+	}
+	return true
+}
+
 // settings is a request with the environment and the defaults applied.
 type settings struct {
-	request      Request
-	source       string // of the backend's name
-	deviceSource string
-	chain        []string
-	named        bool // the backend was asked for by name
+	request        Request
+	source         string // of the backend's name
+	fallbackSource string
+	deviceSource   string
+	chain          []string
+	named          bool      // the backend was asked for by name
+	selected       *selector // nil: no device was
 }
 
 // resolve applies the precedence: per field, the host's option beats the
 // environment, which beats the default. A blank value counts as unset.
 func resolve(r Request, getenv func(string) string) (*settings, error) {
-	if r.Threads < 0 {
-		return nil, status.Errorf(status.InvalidArgument, "threads is %d, want 1 or more, or 0 for the default", r.Threads)
+	if err := backend.CheckThreads(r.Threads, "what affinity and cgroup allow"); err != nil {
+		return nil, err
 	}
+	option := strings.TrimSpace(r.Device) != ""
 	r, err := WithEnvironment(r, getenv)
 	if err != nil {
 		return nil, err
@@ -206,7 +232,19 @@ func resolve(r Request, getenv func(string) string) (*settings, error) {
 			return nil, err
 		}
 		s.chain, s.named = []string{s.request.Backend}, true
+		if isGPU(s.request.Backend) {
+			return s, s.parseDevice()
+		}
+		// The variable is about GPUs, and set for whole desks of programs; the option
+		// is about this backend.
+		if option {
+			return nil, status.Errorf(status.InvalidArgument, "device %q (from option) is asked for, but backend %q (from %s) has no devices to choose from",
+				s.request.Device, s.request.Backend, s.source)
+		}
 		return s, nil
+	}
+	if err := s.parseDevice(); err != nil {
+		return nil, err
 	}
 	// A list is read only here: an explicit choice never falls back.
 	list, source := first(r.Fallback, "QTSACCEL_BACKEND_FALLBACK", "QWEN3_TTS_BACKEND_FALLBACK")
@@ -214,7 +252,7 @@ func resolve(r Request, getenv func(string) string) (*settings, error) {
 		s.chain = defaultChain(runtime.GOOS)
 		return s, nil
 	}
-	s.request.Fallback = list
+	s.request.Fallback, s.fallbackSource = list, source
 	for name := range strings.SplitSeq(list, ",") {
 		name = strings.ToLower(strings.TrimSpace(name))
 		if name == "" || slices.Contains(s.chain, name) {
@@ -230,6 +268,14 @@ func resolve(r Request, getenv func(string) string) (*settings, error) {
 			list, source, strings.Join(names, ", "))
 	}
 	return s, nil
+}
+
+// parseDevice reads how the device is named, if one is.
+func (s *settings) parseDevice() (err error) {
+	if s.request.Device != "" {
+		s.selected, err = parseSelector(s.request.Device, s.deviceSource)
+	}
+	return err
 }
 
 func known(name, source string, among []string) error {

@@ -110,7 +110,12 @@ func TestChoose(t *testing.T) {
 			about: "the engine's variable", env: env("QTSACCEL_BACKEND", "  ", "QWEN3_TTS_BACKEND", "cpu"),
 			on: machine(nil), want: "cpu", source: "QWEN3_TTS_BACKEND",
 		},
-		{about: "the last resort", on: bare, want: "reference"},
+		{
+			about: "the reference is no last resort", on: bare, code: status.DeviceUnavailable,
+			words: []string{`no backend for "auto" (from default): cuda: not part of this build`, "cpu: no plugin in /x"},
+		},
+		{about: "the reference in a list", request: Request{Fallback: "cpu,reference"}, on: bare, want: "reference"},
+		{about: "the reference by name", request: Request{Backend: "reference"}, on: bare, want: "reference"},
 		{about: "auto passes a software device by", on: onlySoft, want: "cpu"},
 		{about: "a software device by name", request: Request{Backend: "vulkan"}, on: onlySoft, want: "vulkan:0"},
 		{about: "hardware before software", request: Request{Backend: "vulkan"}, on: machine(nil), want: "vulkan:0"},
@@ -127,7 +132,62 @@ func TestChoose(t *testing.T) {
 		{about: "PCI id", request: Request{Device: "66:00.0"}, on: twoCards, want: "cuda:1"},
 		{about: "PCI id through the other API", request: Request{Backend: "vulkan", Device: "00000000:65:00.0"}, on: twoCards, want: "vulkan:0"},
 		{about: "UUID", request: Request{Device: "GPU-01234567-89AB-cdef-0123-456789abcdef"}, on: twoCards, want: "cuda:0"},
-		{about: "the device of a CPU is not read", request: Request{Backend: "cpu", Device: "nonsense"}, on: machine(nil), want: "cpu"},
+		{
+			about: "a device of the CPU", request: Request{Backend: "cpu", Device: "99"}, on: machine(nil), code: status.InvalidArgument,
+			words: []string{`device "99" (from option)`, `backend "cpu" (from option) has no devices to choose from`},
+		},
+		{
+			about: "a device of the reference", request: Request{Device: "0"}, env: env("QTSACCEL_BACKEND", "reference"), on: machine(nil),
+			code: status.InvalidArgument, words: []string{`backend "reference" (from QTSACCEL_BACKEND)`},
+		},
+		{about: "the variable is about GPUs", request: Request{Backend: "cpu"}, env: env("QTSACCEL_GPU_DEVICE", "nonsense"), on: machine(nil), want: "cpu"},
+		{
+			about: "a PCI id that is not there", request: Request{Device: "0000:99:00.0"}, on: machine(nil), code: status.DeviceUnavailable,
+			words: []string{
+				`no backend for "auto" (from default), device "0000:99:00.0" (from option)`, "cuda: no libcuda.so.1",
+				`vulkan: no device "0000:99:00.0" among vulkan:0 (card, 0000:65:00.0, 0123456789abcdef0123456789abcdef), vulkan:1 (llvmpipe)`,
+				"cpu: it has no devices to choose from",
+			},
+		},
+		{
+			about: "a UUID that is not there", env: env("QTSACCEL_GPU_DEVICE", "ffffffff-89ab-cdef-0123-456789abcdef"), on: machine(nil),
+			code: status.DeviceUnavailable, words: []string{"(from QTSACCEL_GPU_DEVICE)", "vulkan:0 (card"},
+		},
+		{
+			about: "an API that is not there", request: Request{Device: "cuda:0"}, on: machine(nil), code: status.DeviceUnavailable,
+			words: []string{"cuda: no libcuda.so.1", `vulkan: device "cuda:0" is not of this API, which has vulkan:0 (card`},
+		},
+		{
+			about: "an index with a list", request: Request{Device: "1", Fallback: "cuda,cpu"}, on: machine(nil), code: status.DeviceUnavailable,
+			words: []string{`list "cuda,cpu" (from option), device "1" (from option)`, "cuda: no libcuda.so.1", "cpu: it has no devices"},
+		},
+		{
+			about: "a device, and a list of none", request: Request{Device: "0", Fallback: "cpu,reference"}, on: machine(nil), code: status.DeviceUnavailable,
+			words: []string{"cpu: it has no devices", "reference: it has no devices"},
+		},
+		{
+			about: "malformed, and no GPU here", request: Request{Device: "nonsense"}, on: map[string]Provider{"cpu": can("cpu")}, code: status.InvalidArgument,
+			words: []string{`device "nonsense" (from option) is none`},
+		},
+		{
+			about: "an index is no software", request: Request{Device: "0"}, on: onlySoft, code: status.DeviceUnavailable,
+			words: []string{`vulkan: its device 0 (llvmpipe) is software`, `ask for backend "vulkan", or for device "vulkan:0"`, "cpu: it has no devices"},
+		},
+		{about: "an index is no software behind a card either", request: Request{Device: "1"}, on: machine(nil), code: status.DeviceUnavailable, words: []string{"llvmpipe"}},
+		{about: "a list does not make it so", request: Request{Device: "0", Fallback: "vulkan"}, on: onlySoft, code: status.DeviceUnavailable, words: []string{"is software"}},
+		{about: "software by its whole name", request: Request{Device: "vulkan:0"}, on: onlySoft, want: "vulkan:0"},
+		{about: "software by API and index", request: Request{Backend: "vulkan", Device: "0"}, on: onlySoft, want: "vulkan:0"},
+		{
+			about: "named, and not proven", request: Request{Device: "vulkan:0"}, on: broken, code: status.DeviceUnavailable,
+			words: []string{"aborted at its first kernel", "cpu: it has no devices"},
+		},
+		{about: "a card through the next API", request: Request{Device: "65:00.0"}, on: machine(func(m map[string]Provider) { m["cuda"] = unproven(gpu(card0), "broken") }), want: "vulkan:0"},
+		{
+			about: "a list that fails, from a variable", env: env("QWEN3_TTS_BACKEND_FALLBACK", "cuda,metal"), on: machine(nil), code: status.DeviceUnavailable,
+			words: []string{`list "cuda,metal" (from QWEN3_TTS_BACKEND_FALLBACK)`},
+		},
+		{about: "too many threads", request: Request{Threads: 513}, on: machine(nil), code: status.InvalidArgument, words: []string{"threads is 513, want 1 to 512"}},
+		{about: "as many as there may be", request: Request{Backend: "cpu", Threads: 512}, on: machine(nil), want: "cpu"},
 		{
 			about: "unknown", request: Request{Backend: "npu"}, on: machine(nil), code: status.InvalidArgument,
 			words: []string{`unknown backend "npu" (from option)`, "auto, cpu, cuda, vulkan, metal, reference"},
@@ -164,7 +224,7 @@ func TestChoose(t *testing.T) {
 		{about: "no number", env: env("QTSACCEL_GPU_DEVICE", "first"), on: twoCards, code: status.InvalidArgument, words: []string{`"first" (from QTSACCEL_GPU_DEVICE)`}},
 		{
 			about: "no such PCI id", request: Request{Backend: "vulkan", Device: "0000:70:00.0"}, on: machine(nil), code: status.DeviceUnavailable,
-			words: []string{`no device "0000:70:00.0" among 2 devices`},
+			words: []string{`no device "0000:70:00.0" among vulkan:0 (card, 0000:65:00.0, `},
 		},
 		{about: "a mode of the probe", request: Request{Probe: "Require "}, on: machine(nil), want: "vulkan:0"},
 		{
@@ -199,18 +259,18 @@ func TestChoose(t *testing.T) {
 }
 
 func TestDefaultChain(t *testing.T) {
-	require.Equal(t, []string{"metal", "vulkan", "cpu", "reference"}, defaultChain("darwin"))
-	require.Equal(t, []string{"cuda", "vulkan", "cpu", "reference"}, defaultChain("linux"))
+	require.Equal(t, []string{"metal", "vulkan", "cpu"}, defaultChain("darwin"))
+	require.Equal(t, []string{"cuda", "vulkan", "cpu"}, defaultChain("linux"))
 }
 
 func TestReport(t *testing.T) {
-	_, report, err := Choose(Request{}, env(), map[string]Provider{
+	_, report, err := Choose(Request{Fallback: "cpu,reference"}, env(), map[string]Provider{
 		"cpu": cannot(status.DeviceUnavailable, "no plugin in /x"), "reference": can("reference"),
 	})
 	require.NoError(t, err)
 	text := report.Text()
 	for _, w := range []string{
-		"requested: auto (default)", "cpu: no plugin in /x", "reference: taken (the last resort, and slow: ",
+		"requested: auto (default)", "cpu: no plugin in /x", "reference: taken",
 		"a test's", "searched:  /a, /b", "threads:   3", "note:      hello",
 	} {
 		require.Contains(t, text, w)
@@ -248,4 +308,17 @@ func TestOneCardThroughTwoAPIsIsListedOnce(t *testing.T) {
 	require.Empty(t, cards[1].Also)
 	require.Empty(t, cards[2].Also, "parts of one card are not one device")
 	require.Equal(t, "llvmpipe", cards[3].Name)
+}
+
+func TestWantsDebug(t *testing.T) {
+	for _, no := range []string{"", " ", "0", "off", " OFF ", "false", "False", "no", "\tNo"} {
+		require.False(t, WantsDebug(env("QTSACCEL_DEBUG_BACKEND", no)), "%q", no)
+		require.False(t, WantsDebug(env("QWEN3_TTS_DEBUG_BACKEND", no)), "%q", no)
+	}
+	for _, yes := range []string{"1", "on", "true", "yes", "2"} {
+		require.True(t, WantsDebug(env("QTSACCEL_DEBUG_BACKEND", yes)), "%q", yes)
+		require.True(t, WantsDebug(env("QWEN3_TTS_DEBUG_BACKEND", yes)), "%q", yes)
+	}
+	require.False(t, WantsDebug(env("QTSACCEL_DEBUG_BACKEND", "0", "QWEN3_TTS_DEBUG_BACKEND", "1")), "the newer name decides")
+	require.True(t, WantsDebug(env("QTSACCEL_DEBUG_BACKEND", " ", "QWEN3_TTS_DEBUG_BACKEND", "1")), "blank is unset")
 }

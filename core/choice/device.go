@@ -69,6 +69,7 @@ func (d Device) String() string { return d.API + ":" + strconv.Itoa(d.Index) }
 // selector is how a host names a device.
 type selector struct {
 	text  string
+	from  string // who named it
 	api   string // "" where the text names none
 	index int    // -1 where it is named by id
 	pci   string
@@ -83,7 +84,7 @@ var (
 // parseSelector reads an index ("1"), an API's index ("vulkan:1"), a PCI id
 // ("0000:65:00.0" or "65:00.0") or a UUID (with or without "GPU-" and dashes).
 func parseSelector(text, source string) (*selector, error) {
-	s := &selector{text: text, index: -1}
+	s := &selector{text: text, from: source, index: -1}
 	t := strings.ToLower(text)
 	if m := pciPattern.FindStringSubmatch(t); m != nil {
 		s.pci = canonicalPCI(t)
@@ -130,17 +131,18 @@ func canonicalUUID(id string) string {
 }
 
 // pick finds which of an API's devices is meant. Without a selector it is the
-// first that is no software; a software device only if software may be taken.
-// An index that the API does not have is INVALID_ARGUMENT, whoever asks; another
-// device not found is DEVICE_UNAVAILABLE.
-func pick(api string, devices []Device, s *selector, software bool) (Device, error) {
+// first that is no software. A software device is taken where the API was asked for by
+// name (byName), or where the selector cannot mean another: an index alone means
+// whatever API auto takes. An index that the API does not have is INVALID_ARGUMENT,
+// whoever asks; another device not found is DEVICE_UNAVAILABLE.
+func pick(api string, devices []Device, s *selector, byName bool) (Device, error) {
 	if s == nil {
 		for _, d := range devices {
 			if d.Kind != Software {
 				return d, nil
 			}
 		}
-		if software && len(devices) > 0 {
+		if byName && len(devices) > 0 {
 			return devices[0], nil
 		}
 		if len(devices) > 0 {
@@ -150,20 +152,49 @@ func pick(api string, devices []Device, s *selector, software bool) (Device, err
 		return Device{}, status.Errorf(status.DeviceUnavailable, "no device")
 	}
 	if s.api != "" && s.api != api {
-		return Device{}, status.Errorf(status.DeviceUnavailable, "device %q is asked for, which is not of this API", s.text)
+		return Device{}, status.Errorf(status.DeviceUnavailable, "device %q is not of this API, which has %s", s.text, describe(devices))
 	}
 	for _, d := range devices {
-		if s.index >= 0 && d.Index == s.index ||
-			s.pci != "" && canonicalPCI(d.PCI) == s.pci ||
-			s.uuid != "" && canonicalUUID(d.UUID) == s.uuid {
-			return d, nil
+		if !s.means(d) {
+			continue
 		}
+		if d.Kind == Software && !byName && s.index >= 0 && s.api == "" {
+			return Device{}, status.Errorf(status.DeviceUnavailable,
+				"its device %d (%s) is software, which an index alone does not choose: ask for backend %q, or for device %q",
+				d.Index, d.Name, api, d.String())
+		}
+		return d, nil
 	}
 	if s.index >= 0 {
-		return Device{}, status.Errorf(status.InvalidArgument, "device index %d is asked for, %s has %s",
-			s.index, api, countDevices(len(devices)))
+		return Device{}, status.Errorf(status.InvalidArgument, "device index %d is asked for (from %s), %s has %s",
+			s.index, s.from, api, countDevices(len(devices)))
 	}
-	return Device{}, status.Errorf(status.DeviceUnavailable, "no device %q among %s", s.text, countDevices(len(devices)))
+	return Device{}, status.Errorf(status.DeviceUnavailable, "no device %q among %s", s.text, describe(devices))
+}
+
+// means says whether the selector names a device of its API.
+func (s *selector) means(d Device) bool {
+	return s.index >= 0 && d.Index == s.index ||
+		s.pci != "" && canonicalPCI(d.PCI) == s.pci ||
+		s.uuid != "" && canonicalUUID(d.UUID) == s.uuid
+}
+
+// describe lists devices with all that they can be named by.
+func describe(devices []Device) string {
+	list := make([]string, len(devices))
+	for i, d := range devices {
+		list[i] = fmt.Sprintf("%v (%s", d, d.Name)
+		for _, id := range []string{d.PCI, d.UUID} {
+			if id != "" {
+				list[i] += ", " + id
+			}
+		}
+		list[i] += ")"
+	}
+	if len(list) == 0 {
+		return countDevices(0)
+	}
+	return strings.Join(list, ", ")
 }
 
 func countDevices(n int) string {

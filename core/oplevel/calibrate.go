@@ -14,6 +14,7 @@ import (
 
 	"qtsaccel/core/backend"
 	"qtsaccel/core/ops"
+	"qtsaccel/core/status"
 	"qtsaccel/core/tensor"
 )
 
@@ -244,15 +245,20 @@ func compare(host, device speed) *thresholds {
 	return t
 }
 
-// calibrationWanted is what the environment says.
-func (c *Calls) calibrationWanted() Calibration {
-	switch strings.ToLower(strings.TrimSpace(c.getenv("QTSACCEL_CALIBRATE"))) {
+// CalibrationWanted is what the environment says; INVALID_ARGUMENT where that is
+// nothing known.
+func CalibrationWanted(getenv func(string) string) (Calibration, error) {
+	const variable = "QTSACCEL_CALIBRATE"
+	switch value := strings.ToLower(strings.TrimSpace(getenv(variable))); value {
+	case "", "auto":
+		return CalibrateAuto, nil
 	case "force":
-		return CalibrateForce
+		return CalibrateForce, nil
 	case "off":
-		return CalibrateOff
+		return CalibrateOff, nil
+	default:
+		return CalibrateAuto, status.Errorf(status.InvalidArgument, "unknown calibration %q (from %s); known: auto, force, off", value, variable)
 	}
-	return CalibrateAuto
 }
 
 // calibrationForm changes when what is measured does.

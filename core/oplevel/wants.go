@@ -153,8 +153,12 @@ func (c *Calls) thresholds() *thresholds {
 		first := make(chan struct{})
 		c.wants.first = first
 		t := &builtIn
-		guarded.Go(func() (err error) { // which Close waits for
-			measured, err := c.calibrated(c.calibrationWanted(), calibrationBudget)
+		guarded.Go(func() error { // which Close waits for
+			how, err := CalibrationWanted(c.getenv)
+			if err != nil {
+				return err
+			}
+			measured, err := c.calibrated(how, calibrationBudget)
 			if err == nil {
 				t = measured
 			}

@@ -3,6 +3,7 @@
 package session
 
 import (
+	"errors"
 	"slices"
 	"sync/atomic"
 
@@ -27,6 +28,10 @@ func OpenBackend(r choice.Request, getenv func(string) string, providers map[str
 	debugChoice(r.Debug, report, err)
 	if err != nil {
 		return nil, err
+	}
+	// Found here, not when an operator-level call first asks for it.
+	if _, err := oplevel.CalibrationWanted(getenv); err != nil {
+		return nil, errors.Join(err, impl.Close())
 	}
 	b := &Backend{impl: impl, report: report, debug: r.Debug}
 	b.calls = oplevel.New(impl, oplevel.Around{Owner: b, Beside: beside(impl.Info().Name, r, getenv, providers), Getenv: getenv})

@@ -153,8 +153,8 @@ type RunOptions struct {
 // output of the graph. The memory behind them is the host's and used during the
 // call only.
 func (p *Plan) Run(in, out []backend.Buffer, o RunOptions) error {
-	if o.Threads < 0 {
-		return status.Errorf(status.InvalidArgument, "threads is %d, want 1 or more, or 0 for the backend's", o.Threads)
+	if err := backend.CheckThreads(o.Threads, "the backend's"); err != nil {
+		return err
 	}
 	s := p.session
 	s.turn.Lock()

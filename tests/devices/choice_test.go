@@ -54,6 +54,16 @@ func TestBadChoices(t *testing.T) {
 		{"QTSACCEL_GPU_DEVICE=GPU-00010203-0405-0607-0809-0A0B0C0D0E01", "OK", []string{"device:    cuda:1"}},
 		{"QTSACCEL_BACKEND=cuda QTSACCEL_GPU_DEVICE=0000:b1:00.0", "DEVICE_UNAVAILABLE", []string{`no device "0000:b1:00.0"`}},
 		{"QTSACCEL_BACKEND=cpu QTSACCEL_GPU_DEVICE=nonsense", "OK", []string{"cpu: taken"}},
+		{"QTSACCEL_GPU_DEVICE=0000:b1:00.0", "DEVICE_UNAVAILABLE", []string{
+			`device "0000:b1:00.0" (from QTSACCEL_GPU_DEVICE)`, `cuda: no device "0000:b1:00.0" among cuda:0 (Pretender 0, 0000:`, "cpu: it has no devices",
+		}},
+		{"QWEN3_TTS_GPU_DEVICE=GPU-ffffffff-0405-0607-0809-0A0B0C0D0E01", "DEVICE_UNAVAILABLE", []string{"(from QWEN3_TTS_GPU_DEVICE)", "cuda:1 (Pretender 1"}},
+		{"QTSACCEL_GPU_DEVICE=vulkan:0", "DEVICE_UNAVAILABLE", []string{`cuda: device "vulkan:0" is not of this API`, "vulkan: there is no plugin"}},
+		{"QTSACCEL_GPU_DEVICE=1 QTSACCEL_BACKEND_FALLBACK=vulkan,cpu,reference", "DEVICE_UNAVAILABLE", []string{
+			`list "vulkan,cpu,reference" (from QTSACCEL_BACKEND_FALLBACK), device "1" (from QTSACCEL_GPU_DEVICE)`, "reference: it has no devices",
+		}},
+		{"QWEN3_TTS_BACKEND_FALLBACK=metal,vulkan", "DEVICE_UNAVAILABLE", []string{`list "metal,vulkan" (from QWEN3_TTS_BACKEND_FALLBACK)`}},
+		{"QTSACCEL_CALIBRATE=perhaps", "INVALID_ARGUMENT", []string{`unknown calibration "perhaps" (from QTSACCEL_CALIBRATE); known: auto, force, off`}},
 		{"QTSACCEL_PROBE=maybe", "INVALID_ARGUMENT", []string{`unknown mode "maybe" of the probe (from QTSACCEL_PROBE); known: require, auto, off`}},
 		{"QTSACCEL_PROBE_TIMEOUT=0", "INVALID_ARGUMENT", []string{"QTSACCEL_PROBE_TIMEOUT", `"0"`}},
 		{"QTSACCEL_PROBE=require", "OK", []string{"cuda: taken (proven in a child process"}},
@@ -86,9 +96,15 @@ func TestBadInstallations(t *testing.T) {
 	t.Run("no folder", func(t *testing.T) {
 		missing := filepath.Join(t.TempDir(), "nothing")
 		status, words := ask(t, "QTSACCEL_PLUGIN_DIR="+missing)
-		require.Equal(t, "OK", status)
-		require.Contains(t, words, "reference: taken")
+		require.Equal(t, "DEVICE_UNAVAILABLE", status)
 		require.Contains(t, words, "there is no "+filepath.Join(missing, ggml.PluginFile("base")))
+		require.Contains(t, words, "(from QTSACCEL_PLUGIN_DIR)")
+		require.Contains(t, words, "by the option plugin_dir or by QTSACCEL_PLUGIN_DIR")
+		for _, byName := range []string{"QTSACCEL_BACKEND=reference", "QTSACCEL_BACKEND_FALLBACK=cpu,reference"} {
+			status, words = ask(t, "QTSACCEL_PLUGIN_DIR="+missing, byName)
+			require.Equal(t, "OK", status)
+			require.Contains(t, words, "reference: taken")
+		}
 		status, words = ask(t, "QTSACCEL_PLUGIN_DIR="+missing, "QTSACCEL_BACKEND=cpu")
 		require.Equal(t, "DEVICE_UNAVAILABLE", status)
 		require.Contains(t, words, missing)
@@ -155,8 +171,8 @@ func TestBadInstallations(t *testing.T) {
 		require.Equal(t, "DEVICE_UNAVAILABLE", status)
 		require.Contains(t, words, "it is not the ggml that this library was built for")
 		status, words = ask(t)
-		require.Equal(t, "OK", status)
-		require.Contains(t, words, "reference: taken")
+		require.Equal(t, "DEVICE_UNAVAILABLE", status)
+		require.Contains(t, words, "it is not the ggml that this library was built for")
 	})
 }
 
@@ -187,6 +203,12 @@ func TestSoftwareVulkan(t *testing.T) {
 	require.Contains(t, ask("QTSACCEL_BACKEND=vulkan"), proof, "remembered")
 	// The host's own setting counts.
 	require.Contains(t, ask("GGML_VK_VISIBLE_DEVICES=0", "QTSACCEL_BACKEND=vulkan"), "vulkan: taken")
+	// An index under auto is no name for it, the device's whole name is.
+	byIndex := ask("QTSACCEL_GPU_DEVICE=0")
+	require.Contains(t, byIndex, "DEVICE_UNAVAILABLE\n")
+	require.Contains(t, byIndex, `ask for backend "vulkan", or for device "vulkan:0"`)
+	require.Contains(t, ask("QTSACCEL_GPU_DEVICE=vulkan:0"), "vulkan: taken")
+	require.Contains(t, ask("QTSACCEL_BACKEND=vulkan", "QTSACCEL_GPU_DEVICE=0"), "vulkan: taken")
 	require.Contains(t, ask("GGML_VK_VISIBLE_DEVICES=99", "QTSACCEL_BACKEND=vulkan"), "GGML_VK_VISIBLE_DEVICES is \"99\"")
 }
 

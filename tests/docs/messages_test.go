@@ -17,6 +17,7 @@ import (
 var inSources = map[string]string{
 	"there is no plugin …": "there is no plugin %s",
 	"only a software device (…), which is taken only if … is asked for by name": "only a software device (%s), which is taken only if %s is asked for by name",
+	"its device … is software, which an index alone does not choose: …":         "is software, which an index alone does not choose: ask for",
 	"… is not trusted: …":                                        "%v (%s) is not trusted: %s",
 	"the backend has neither a kernel nor a decomposition for …": "the backend has neither a kernel nor a decomposition for %s",
 	"the device failed to compute the graph":                     "the device failed to compute the graph",

@@ -123,6 +123,7 @@ static void copies(void) {
 }
 
 static void backends(void) {
+    size_t devices;
     qtsa_backend b = good.backend;
     qtsa_backend_options o;
     OK(qtsa_backend_options_init(&o, sizeof o));
@@ -133,7 +134,21 @@ static void backends(void) {
     o.backend = "reference";
     o.threads = -4;
     WRONG(QTSA_ERR_INVALID_ARGUMENT, qtsa_backend_create(&o, &b), "threads", "-4");
+    o.threads = QTSA_MAX_THREADS + 1;
+    WRONG(QTSA_ERR_INVALID_ARGUMENT, qtsa_backend_create(&o, &b), "threads is 513, want 1 to 512, or 0");
     o.threads = 0;
+    o.reserved = 1;
+    WRONG(QTSA_ERR_INVALID_ARGUMENT, qtsa_backend_create(&o, &b), "reserved is 1");
+    WRONG(QTSA_ERR_INVALID_ARGUMENT, qtsa_device_count(&o, &devices), "reserved is 1");
+    o.reserved = 0;
+    o.backend = "cpu";
+    o.device = "99";
+    WRONG(QTSA_ERR_INVALID_ARGUMENT, qtsa_backend_create(&o, &b), "device \"99\" (from option)", "has no devices");
+    o.backend = "auto";
+    o.device = "0000:fe:1f.7";
+    WRONG(QTSA_ERR_DEVICE_UNAVAILABLE, qtsa_backend_create(&o, &b), "device \"0000:fe:1f.7\" (from option)", "cpu: it has no devices");
+    o.backend = NULL;
+    o.device = NULL;
     o.struct_size = 0;
     WRONG(QTSA_ERR_INVALID_ARGUMENT, qtsa_backend_create(&o, &b), "struct_size is 0", "32");
     o.struct_size = 1000000;
@@ -152,7 +167,7 @@ static void backends(void) {
     OK(qtsa_backend_free(b));
     o.backend = "auto";
     o.fallback = " , ";
-    o.device = "-1"; /* read only where a GPU is tried */
+    o.device = "-1"; /* in the part that an older host has not */
     OK(qtsa_backend_options_init(&o, 32));
     CHECK(o.fallback != NULL && strcmp(o.device, "-1") == 0);
     o.backend = "reference";
@@ -168,9 +183,10 @@ static void backends(void) {
     o.fallback = "reference, auto";
     WRONG(QTSA_ERR_INVALID_ARGUMENT, qtsa_backend_create(&o, &b), "unknown backend \"auto\" (from option)");
     o.fallback = "Reference,,reference";
-    o.device = "-1";
     OK(qtsa_backend_create(&o, &b));
     OK(qtsa_backend_free(b));
+    o.device = "-1";
+    WRONG(QTSA_ERR_INVALID_ARGUMENT, qtsa_backend_create(&o, &b), "device \"-1\" (from option) is none");
     o.fallback = "\xff";
     WRONG(QTSA_ERR_INVALID_ARGUMENT, qtsa_backend_create(&o, &b), "fallback is not valid UTF-8");
 }
@@ -379,7 +395,12 @@ static void runs(void) {
           "18446744073709551615");
     o.threads = -1;
     WRONG(QTSA_ERR_INVALID_ARGUMENT, qtsa_plan_run(good.plan, &in, 1, &out, 1, &o), "threads is -1");
+    o.threads = QTSA_MAX_THREADS + 1;
+    WRONG(QTSA_ERR_INVALID_ARGUMENT, qtsa_plan_run(good.plan, &in, 1, &out, 1, &o), "threads is 513, want 1 to 512, or 0");
     o.threads = 0;
+    o.reserved = 1;
+    WRONG(QTSA_ERR_INVALID_ARGUMENT, qtsa_plan_run(good.plan, &in, 1, &out, 1, &o), "reserved is 1");
+    o.reserved = 0;
     o.n_dims = 1;
     WRONG(QTSA_ERR_INVALID_ARGUMENT, qtsa_plan_run(good.plan, &in, 1, &out, 1, &o), "dims is null");
     o.dims = &dim;

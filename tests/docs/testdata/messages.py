@@ -55,6 +55,8 @@ def plan_of(g: qa.Graph, y: qa.Tensor) -> qa.Plan:
 wrong(lambda: qa.Backend("gpu"))
 wrong(lambda: qa.Backend("metal" if sys.platform != "darwin" else "cuda"))
 wrong(lambda: qa.Backend("cpu", plugin_dir=folder))
+wrong(lambda: qa.Backend("auto", device="0000:99:00.0"))
+wrong(lambda: qa.Backend("cpu", device="99"))
 (folder / "empty").mkdir()
 wrong(lambda: qa.Backend("auto", fallback=","))
 
