@@ -308,7 +308,10 @@ func (m *maker) build() error {
 			return err
 		}
 	}
-	m.exec, err = m.stream.Build(m.program)
+	exec, err := m.stream.Build(m.program)
+	if err == nil { // else exec may be a nil of the backend's own type
+		m.exec = exec
+	}
 	return err
 }
 

@@ -22,6 +22,8 @@ func runSequences(t *testing.T, b backend.Backend) {
 		{"state across runs f16", func(t *testing.T, b backend.Backend) error { return stateAcrossRuns(t, b, f16) }},
 		{"state read and written after it is written", readAfterWrite},
 		{"executables share states and scratch", executablesShare},
+		{"executables in any order", plansInAnyOrder},
+		{"views with axes of one element", viewsOfSingles},
 		{"streams in parallel", streamsInParallel},
 		{"inputs as they were, outputs not wanted", leftOut},
 		{"outputs that nothing computes, and views", passedThrough},

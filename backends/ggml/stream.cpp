@@ -53,9 +53,13 @@ void shim_stream::outgrow(size_t bytes) {
 void shim_stream::place(ggml_cgraph *graph) {
     outgrow(device.cpu ? 0 : scratch_for(graph));
     const size_t before = gg.gallocr_get_buffer_size(scratch, 0);
-    const bool placed = gg.gallocr_alloc_graph(scratch, graph);
+    // The allocator remembers the layout of the graph before, and takes it for this one's
+    // where the numbers of tensors and their sizes fit, whatever depends on what.
+    const bool placed = gg.gallocr_reserve(scratch, graph) && gg.gallocr_alloc_graph(scratch, graph);
     const size_t after = gg.gallocr_get_buffer_size(scratch, 0);
-    if (after != before) scratch_generation++;
+    // Memory in several pieces may move and be as large as before.
+    const bool one_piece = after <= gg.backend_buft_get_max_size(device.memory);
+    if (after != before || !one_piece) scratch_generation++;
     if (!placed) {
         size_t free = 0, total = 0;
         gg.backend_dev_memory(device.dev, &free, &total);

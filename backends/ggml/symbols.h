@@ -31,6 +31,7 @@
     X(set_output)                   \
     X(is_contiguous)                \
     X(type_size)                    \
+    X(row_size)                     \
     X(get_type_traits)              \
     X(quantize_chunk)               \
     X(add)                          \
@@ -77,6 +78,7 @@
     X(gallocr_new)                  \
     X(gallocr_free)                 \
     X(gallocr_alloc_graph)          \
+    X(gallocr_reserve)              \
     X(gallocr_reserve_n_size)       \
     X(gallocr_get_buffer_size)      \
     X(threadpool_params_default)    \
