@@ -3,7 +3,10 @@ package ggml
 // #include "shim_ops.h"
 import "C"
 
-import "slices"
+import (
+	"cmp"
+	"slices"
+)
 
 // inMemoryOrder applies f, which works element by element, to x and to others
 // that are broadcast to it, with the axes in the order in which x's lie in memory:
@@ -26,24 +29,23 @@ func (l *lowering) inMemoryOrder(f func(x node, others ...node) node, x node, ot
 	return node{C.shim_permute(l.b, y.t, &back[0])}
 }
 
-// memoryOrder lists ggml's axes by stride, innermost first. Axes of one element
-// have a stride that means nothing, and come last.
+// memoryOrder lists ggml's axes by stride, innermost first. Axes of one element stay
+// where they are: their strides order nothing.
 func (n node) memoryOrder() [4]int {
 	order := [4]int{0, 1, 2, 3}
 	if n.t == nil {
 		return order
 	}
-	slices.SortStableFunc(order[:], func(a, b int) int {
-		if one := n.ne(a) == 1; one != (n.ne(b) == 1) {
-			if one {
-				return 1
-			}
-			return -1
+	var long []int
+	for axis := range order {
+		if n.ne(axis) > 1 {
+			long = append(long, axis)
 		}
-		if n.ne(a) == 1 {
-			return 0
-		}
-		return int(n.stride(a)/4) - int(n.stride(b)/4)
-	})
+	}
+	sorted := slices.Clone(long)
+	slices.SortStableFunc(sorted, func(a, b int) int { return cmp.Compare(n.stride(a), n.stride(b)) })
+	for i, axis := range long {
+		order[axis] = sorted[i]
+	}
 	return order
 }

@@ -44,17 +44,6 @@ func (n node) contiguous() bool { return n.t == nil || bool(C.shim_is_contiguous
 // packed says whether the elements of the last axis lie side by side.
 func (n node) packed() bool { return n.t == nil || n.stride(0) == int64(C.shim_type_size(n.t)) }
 
-// plain says whether each stride is what the extents before it come to, also along
-// axes of 1, at whose strides Vulkan looks all the same.
-func (n node) plain() bool {
-	for i := range tensor.MaxRank - 1 {
-		if n.t != nil && n.stride(i+1) != n.stride(i)*n.ne(i) {
-			return false
-		}
-	}
-	return true
-}
-
 func (l *lowering) leaf(t tensor.Type) node {
 	ne := extents(t.Shape)
 	return node{C.shim_leaf(l.b, dtypes[t.DType], &ne[0])}
@@ -87,11 +76,7 @@ func (l *lowering) expand(x node, s tensor.Shape) node {
 // users share.
 func (l *lowering) dense(x node) node {
 	if x.contiguous() && l.aligned(x) {
-		// Along axes of one element a stride may be anything; kernels look at it.
-		if x.packed() && (l.backend.cpu || x.plain()) {
-			return x
-		}
-		return node{C.shim_reshape(l.b, x.t, &x.t.ne[0])}
+		return x
 	}
 	if d, ok := l.copies[x]; ok {
 		return d

@@ -8,6 +8,24 @@
 
 #define NODE(...) return b->node([&](ggml_context *c) -> ggml_tensor * { return __VA_ARGS__; })
 
+namespace {
+
+/*
+ * The stride along an axis of one element says nothing, and yet kernels look at it: they
+ * step from row to row by the stride of the second axis whatever its extent. It becomes
+ * what it would be if the elements lay side by side.
+ */
+ggml_tensor *with_plain_single_axes(ggml_tensor *view) {
+    if (view->ne[0] == 1) view->nb[0] = gg.type_size(view->type);
+    for (int d = 1; d < GGML_MAX_DIMS; d++) {
+        if (view->ne[d] != 1) continue;
+        view->nb[d] = d == 1 ? gg.row_size(view->type, view->ne[0]) : view->nb[d - 1] * view->ne[d - 1];
+    }
+    return view;
+}
+
+}  // namespace
+
 bool shim_is_contiguous(shim_tensor x) { return gg.is_contiguous(x); }
 size_t shim_type_size(shim_tensor x) { return x != nullptr ? gg.type_size(x->type) : 1; }
 
@@ -44,11 +62,11 @@ shim_tensor shim_view(shim_graph b, shim_tensor x, const int64_t ne[4], const si
             v->ne[d] = ne[d];
             v->nb[d] = nb[d];
         }
-        return v;
+        return with_plain_single_axes(v);
     });
 }
 shim_tensor shim_permute(shim_graph b, shim_tensor x, const int32_t to[4]) {
-    NODE(gg.permute(c, x, to[0], to[1], to[2], to[3]));
+    NODE(with_plain_single_axes(gg.permute(c, x, to[0], to[1], to[2], to[3])));
 }
 shim_tensor shim_low_halves(shim_graph b, shim_tensor x) {
     return b->node([&](ggml_context *c) {
