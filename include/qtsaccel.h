@@ -504,7 +504,10 @@ typedef struct qtsa_weights_rule {
      * them (q2_K and q3_K: iq4_nl; q4_K: q5_0; q5_K: q5_1; q6_K: q8_0; and where no
      * block fits, f16, or bf16 as it was). Whole numbers stay as they are, and so do
      * tensors of less than two dimensions, unless the pattern is their very name.
-     * qtsa_weights_report_copy() tells.
+     * Where values are so small that the type would make them 0 or coarser than it is
+     * (a block whose f16 scale vanishes, a row beyond f16), the whole tensor stays as
+     * it is in the file, which takes more memory than qtsa_weights_plan_memory() said;
+     * values that are too large are an error. qtsa_weights_report_copy() tells.
      */
     qtsa_dtype dtype;
     int32_t reserved; /* 0 */
@@ -715,11 +718,14 @@ typedef struct qtsa_split_report {
 /*
  * Adds a tensor [n_out, n_in] with the values of a matrix that lies apart, as dtype;
  * 0: the smallest type that keeps its levels and loses nothing, else the smallest that
- * keeps its levels and rounds scales to f16, else q8_0, or f16 where n_in is no
- * multiple of 32. A type that cannot keep the levels gets the values quantised anew.
- * out_report says what that changed. ALREADY_EXISTS: the name is taken;
- * INVALID_ARGUMENT: a matrix that cannot be (the message says why), or values that the
- * type cannot hold; UNSUPPORTED: a K type; OUT_OF_MEMORY. Since 0.1.
+ * keeps its levels and rounds scales to f16, each by 2^-11 of it at most. Where no type
+ * keeps the levels, q8_0, or f16 where n_in is no multiple of 32. Where a scale is
+ * beyond f16's range, so that such a type cannot hold the values, f16 if that has every
+ * value to within 2^-11, else f32. A type that is named and cannot keep the levels gets
+ * the values quantised anew. out_report says what that changed. ALREADY_EXISTS: the name
+ * is taken; INVALID_ARGUMENT: a matrix that cannot be (the message says why), or a scale
+ * or values that the named type cannot hold (the message has the row, the block and the
+ * scale); UNSUPPORTED: a K type; OUT_OF_MEMORY. Since 0.1.
  */
 QTSA_API qtsa_status qtsa_weights_add_split(qtsa_weights weights, const char *name, const qtsa_split_matrix *matrix,
                                             qtsa_dtype dtype, qtsa_split_report *out_report);

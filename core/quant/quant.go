@@ -87,8 +87,8 @@ func Decode(d tensor.DType, dst []float32, src []byte) error {
 // Encode stores values in a type, by its reference rule. dst has the bytes that
 // they take. UNSUPPORTED: see [CanEncode]; SHAPE_MISMATCH: as in Decode;
 // INVALID_ARGUMENT: a value that the type cannot hold: an infinity or a NaN in a
-// block, or one that is too large (its f16 scale, or itself as f16, would be
-// infinite).
+// block, or one that is too large (its f16 scale, or itself as f16 or
+// bf16, would be infinite), which has an [Unheld]. What is too small becomes 0, see [Store].
 func Encode(d tensor.DType, dst []byte, src []float32) error {
 	if !CanEncode(d) {
 		return status.Errorf(status.Unsupported, "f32 cannot be converted to %v without ggml", d)
@@ -104,9 +104,7 @@ func Encode(d tensor.DType, dst []byte, src []float32) error {
 	case tensor.F16:
 		return encodeF16(dst, src)
 	case tensor.BF16:
-		for i, v := range src {
-			le.PutUint16(dst[2*i:], tensor.F32ToBF16(v))
-		}
+		return encodeBF16(dst, src)
 	default:
 		return encodeBlocks(d, dst, src)
 	}
@@ -125,7 +123,18 @@ func encodeF16(dst []byte, src []float32) error {
 	for i, v := range src {
 		h := tensor.F32ToF16(v)
 		if h&0x7fff == infF16 && !math.IsInf(float64(v), 0) {
-			return status.Errorf(status.InvalidArgument, "element %d is %v, f16 holds no more than 65504", i, v)
+			return unheld(tensor.F16, i, i, false, v)
+		}
+		le.PutUint16(dst[2*i:], h)
+	}
+	return nil
+}
+
+func encodeBF16(dst []byte, src []float32) error {
+	for i, v := range src {
+		h := tensor.F32ToBF16(v)
+		if h&0x7fff == infBF16 && !math.IsInf(float64(v), 0) {
+			return unheld(tensor.BF16, i, i, false, v)
 		}
 		le.PutUint16(dst[2*i:], h)
 	}
@@ -141,8 +150,7 @@ func encodeBlocks(d tensor.DType, dst []byte, src []float32) error {
 			return status.Errorf(status.InvalidArgument, "element %d is %v, which %v cannot hold", first+i, block[i], d)
 		}
 		if !encode(dst[:bytes], block) {
-			return status.Errorf(status.InvalidArgument, "elements %d to %d are too large for %v: their f16 scale would be infinite",
-				first, first+int(elements)-1, d)
+			return unheld(d, first, first+int(elements)-1, false, magnitude(block))
 		}
 	}
 	return nil
@@ -166,7 +174,10 @@ func notFinite(src []float32) int {
 	return slices.IndexFunc(src, func(v float32) bool { return math.Float32bits(v)&infinity == infinity })
 }
 
-const infF16 = 0x7c00
+const (
+	infF16  = 0x7c00
+	infBF16 = 0x7f80
+)
 
 // f16 reads a scale.
 func f16(b []byte) float32 { return tensor.F16ToF32(le.Uint16(b)) }

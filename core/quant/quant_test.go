@@ -172,9 +172,9 @@ func TestWhatCannotBeConverted(t *testing.T) {
 		{tensor.F32, make([]float32, 2), 4, status.ShapeMismatch, ""},
 		{tensor.Q8_0, block(func(v []float32) { v[40] = float32(math.NaN()) }), 68, status.InvalidArgument, "element 40 is NaN, which q8_0"},
 		{tensor.MXFP4, block(func(v []float32) { v[3] = -inf }), 34, status.InvalidArgument, "element 3 is -Inf"},
-		{tensor.Q4_0, block(func(v []float32) { v[33] = 1e6 }), 36, status.InvalidArgument, "elements 32 to 63 are too large for q4_0"},
+		{tensor.Q4_0, block(func(v []float32) { v[33] = 1e6 }), 36, status.InvalidArgument, "elements 32 to 63, up to 1e+06, are too large for q4_0"},
 		{tensor.Q4_1, block(func(v []float32) { v[33], v[34] = math.MaxFloat32, -math.MaxFloat32 }), 40, status.InvalidArgument, "too large"},
-		{tensor.F16, []float32{0, 65520}, 4, status.InvalidArgument, "element 1 is 65520, f16"},
+		{tensor.F16, []float32{0, 65520}, 4, status.InvalidArgument, "element 1, 65520, is too large for f16"},
 	} {
 		err := Encode(c.d, make([]byte, c.bytes), c.src)
 		require.Equal(t, c.code, status.Of(err), "%v: %v", c.d, err)

@@ -157,7 +157,7 @@ func (a *Array) store(dst []byte, t tensor.Type) error {
 			if err := quant.Decode(a.Type.DType, values, raw); err != nil {
 				return err
 			}
-			if err := quant.Encode(t.DType, out, values); err != nil {
+			if err := quant.Store(t.DType, out, values); err != nil {
 				return status.Wrapf(err, "row %d", i)
 			}
 		}

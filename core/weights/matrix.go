@@ -178,8 +178,10 @@ func (m *Matrix) keepsLevels(d tensor.DType) (shift int32, ok bool) {
 }
 
 // Stored is the type that a matrix is stored in where the host names none: the
-// smallest that keeps its levels and loses nothing, or only by rounding scales to
-// f16. Where none does, q8_0, or f16 where rows are no multiple of 32.
+// smallest that keeps its levels and loses nothing, or only by rounding scales to f16,
+// by 2^-11 of each at most. Where none keeps the levels, q8_0, or f16 where rows are no
+// multiple of 32. And where scales or values are beyond those types, f16 if that has
+// every value to within 2^-11, else f32.
 func (m *Matrix) Stored() (tensor.DType, error) {
 	if err := m.check(); err != nil {
 		return 0, err
@@ -192,28 +194,37 @@ func (m *Matrix) Stored() (tensor.DType, error) {
 		if first == 0 {
 			first = t.dtype
 		}
-		if m.scalesFit(t.dtype) {
+		if m.eachScale(t.dtype, func(v float32) bool { return tensor.F16ToF32(tensor.F32ToF16(v)) == v }) {
 			return t.dtype, nil
 		}
 	}
-	switch {
-	case first != 0:
+	if first != 0 && m.eachScale(first, quant.Fits) {
 		return first, nil
-	case m.Columns%32 == 0:
-		return tensor.Q8_0, nil
-	default:
-		return tensor.F16, nil
 	}
+	if first == 0 && m.Columns%32 == 0 {
+		first = tensor.Q8_0
+	}
+	for _, d := range []tensor.DType{first, tensor.F16} {
+		if d == 0 {
+			continue
+		}
+		switch ok, err := m.fits(d); {
+		case err != nil:
+			return 0, err
+		case ok:
+			return d, nil
+		}
+	}
+	return tensor.F32, nil
 }
 
-// scalesFit says whether a type's f16 scales and offsets are the matrix's own.
-func (m *Matrix) scalesFit(d tensor.DType) bool {
+// eachScale says whether each of the numbers that a type's blocks have in f16 passes.
+func (m *Matrix) eachScale(d tensor.DType, pass func(float32) bool) bool {
 	shift, _ := m.keepsLevels(d)
-	exact := func(v float64) bool { return float64(tensor.F16ToF32(tensor.F32ToF16(float32(v)))) == v }
 	for row := range m.Rows {
 		for b := range m.Columns / m.block() {
 			scale, offset := m.scale(row, b)
-			if !exact(scale) || (d == tensor.Q4_1 || d == tensor.Q5_1) && !exact(offset-scale*float64(shift)) {
+			if !pass(float32(scale)) || (d == tensor.Q4_1 || d == tensor.Q5_1) && !pass(float32(offset-scale*float64(shift))) {
 				return false
 			}
 		}

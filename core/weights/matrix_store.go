@@ -1,6 +1,7 @@
 package weights
 
 import (
+	"errors"
 	"math"
 	"sync"
 
@@ -18,20 +19,33 @@ type matrixRow struct {
 	loss   Loss
 }
 
+func newMatrixRow(m *Matrix) *matrixRow {
+	return &matrixRow{
+		levels: make([]int32, m.Columns), exact: make([]float64, m.Columns),
+		values: make([]float32, m.Columns), stored: make([]float32, m.Columns), loss: Loss{Exact: true},
+	}
+}
+
 // store writes the matrix in a type, and says what that has changed.
 func (m *Matrix) store(dst []byte, d tensor.DType) (Loss, error) {
 	all := Loss{Exact: true}
 	var mu sync.Mutex
 	rowBytes := bytesOf(d, m.Columns)
 	err := eachOf(m.Rows, m.Columns, func(from, to int64) error {
-		r := matrixRow{
-			levels: make([]int32, m.Columns), exact: make([]float64, m.Columns),
-			values: make([]float32, m.Columns), stored: make([]float32, m.Columns), loss: Loss{Exact: true},
-		}
+		r := newMatrixRow(m)
 		for row := from; row < to; row++ {
-			if err := r.store(m, row, dst[row*rowBytes:(row+1)*rowBytes], d); err != nil {
+			out := dst[row*rowBytes : (row+1)*rowBytes]
+			err := r.read(m, row)
+			if err == nil {
+				err = r.store(m, row, out, d)
+			}
+			if err == nil {
+				err = quant.Decode(d, r.stored, out)
+			}
+			if err != nil {
 				return status.Wrapf(err, "row %d", row)
 			}
+			r.compare()
 		}
 		mu.Lock()
 		defer mu.Unlock()
@@ -43,7 +57,36 @@ func (m *Matrix) store(dst []byte, d tensor.DType) (Loss, error) {
 	return all, err
 }
 
-func (r *matrixRow) store(m *Matrix, row int64, dst []byte, d tensor.DType) error {
+// fits says whether a type holds the matrix. Of f16 it asks for every value, not only
+// for those that count beside the greatest of their row.
+func (m *Matrix) fits(d tensor.DType) (bool, error) {
+	err := eachOf(m.Rows, m.Columns, func(from, to int64) error {
+		r := newMatrixRow(m)
+		out := make([]byte, bytesOf(d, m.Columns))
+		for row := from; row < to; row++ {
+			err := r.read(m, row)
+			if err == nil {
+				err = r.store(m, row, out, d)
+			}
+			if err != nil {
+				return status.Wrapf(err, "row %d", row)
+			}
+			for i, v := range r.values {
+				if d == tensor.F16 && !quant.Fits(v) && m.Offsets == nil {
+					return &quant.Unheld{DType: d, First: i, Last: i, Small: true, Most: v}
+				}
+			}
+		}
+		return nil
+	})
+	if _, ok := errors.AsType[*quant.Unheld](err); ok {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// read gives the levels and the values of a row.
+func (r *matrixRow) read(m *Matrix, row int64) error {
 	m.readLevels(r.levels, row)
 	for from := int64(0); from < m.Columns; from += m.block() {
 		scale, offset := m.scale(row, from/m.block())
@@ -56,20 +99,28 @@ func (r *matrixRow) store(m *Matrix, row int64, dst []byte, d tensor.DType) erro
 			}
 		}
 	}
-	if shift, ok := m.keepsLevels(d); !ok || !r.keep(m, row, dst, d, shift) {
-		if err := quant.Encode(d, dst, r.values); err != nil {
-			return err
-		}
-	}
-	if err := quant.Decode(d, r.stored, dst); err != nil {
-		return err
-	}
-	r.compare()
 	return nil
 }
 
-// keep writes a row with its own levels, unless a scale is too large for f16.
-func (r *matrixRow) keep(m *Matrix, row int64, dst []byte, d tensor.DType, shift int32) bool {
+// store writes the row that was read: with its own levels where the type has them,
+// else quantised anew. What the type cannot hold is an error with a [quant.Unheld].
+func (r *matrixRow) store(m *Matrix, row int64, dst []byte, d tensor.DType) error {
+	var err error
+	if shift, ok := m.keepsLevels(d); ok {
+		err = r.keep(m, row, dst, d, shift)
+	} else {
+		err = quant.Store(d, dst, r.values)
+	}
+	if u, ok := errors.AsType[*quant.Unheld](err); ok {
+		block := int64(u.First) / m.block()
+		scale, offset := m.scale(row, block)
+		return status.Wrapf(err, "block %d, whose scale is %v and offset %v", block, float32(scale), float32(offset))
+	}
+	return err
+}
+
+// keep writes a row with its own levels.
+func (r *matrixRow) keep(m *Matrix, row int64, dst []byte, d tensor.DType, shift int32) error {
 	_, size := d.Block()
 	var b quant.Block
 	for i := int64(0); i < m.Columns; i, dst = i+32, dst[size:] {
@@ -79,10 +130,15 @@ func (r *matrixRow) keep(m *Matrix, row int64, dst []byte, d tensor.DType, shift
 			b.Levels[j] = r.levels[i+int64(j)] + shift
 		}
 		if !b.Write(d, dst[:size]) {
-			return false
+			u := &quant.Unheld{DType: d, First: int(i), Last: int(i) + 31}
+			for _, v := range r.values[i : i+32] {
+				u.Most = max(u.Most, v, -v)
+			}
+			u.Small = math.Abs(scale) <= 65504 && math.Abs(float64(b.Least)) <= 65504
+			return status.Errorf(status.InvalidArgument, "%w", u)
 		}
 	}
-	return true
+	return nil
 }
 
 // compare notes by how much what was stored is off.

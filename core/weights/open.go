@@ -2,8 +2,11 @@ package weights
 
 import (
 	"encoding/binary"
+	"errors"
+	"fmt"
 	"runtime"
 	"slices"
+	"sync"
 	"sync/atomic"
 	"unsafe"
 
@@ -88,6 +91,9 @@ func (w *Weights) load(s *source, o Options) error {
 	if err := l.run(); err != nil {
 		return err
 	}
+	if err := w.keepUnheld(all, l.unheld, o); err != nil {
+		return err
+	}
 	for _, f := range s.files {
 		if f.mapping != nil {
 			w.files = append(w.files, f)
@@ -96,6 +102,39 @@ func (w *Weights) load(s *source, o Options) error {
 		}
 	}
 	return nil
+}
+
+// keepUnheld takes tensors in as the file has them whose values are too small for the
+// type that a rule gave them.
+func (w *Weights) keepUnheld(all []placed, unheld map[*placed]error, o Options) error {
+	if len(unheld) == 0 {
+		return nil
+	}
+	// They are reported as read already: progress is told nothing more.
+	l := loader{options: Options{}}
+	var plan MemoryPlan
+	plan.settle(all, func(p *placed) bool { return p.mapped })
+	for i := range all {
+		p := &all[i]
+		why, ok := unheld[p]
+		if !ok {
+			continue
+		}
+		plan.MemoryBytes += p.Bytes
+		if err := plan.checkBudget(o.Budget); err != nil {
+			return status.Wrapf(err, "tensor %.200q, which %v cannot hold", p.Name, p.as)
+		}
+		memory, err := w.arena.Alloc(p.Bytes)
+		if err != nil {
+			return status.Wrapf(err, "tensor %.200q, %v", p.Name, p.Type)
+		}
+		t := w.tensors[i]
+		t.Type.DType, t.own, t.data = p.Type.DType, memory, memory
+		w.stored[i].As, w.stored[i].Note = p.Type.DType, fmt.Sprintf("stays as it is: %v", why)
+		p.as, p.importance = p.Type.DType, nil
+		l.add(p, memory)
+	}
+	return l.run()
 }
 
 // checkColumns finds an importance that has not as many columns as its tensor.
@@ -134,6 +173,9 @@ type loader struct {
 	total   int64
 	next    atomic.Int64
 	stopped atomic.Bool
+
+	mu     sync.Mutex
+	unheld map[*placed]error // tensors with values that are too small for their types
 }
 
 // piece is a part of a tensor, at most pieceBytes of the file.
@@ -171,10 +213,10 @@ func (l *loader) add(p *placed, dst []byte) {
 	}
 }
 
-// elementsAPiece is how many elements are converted at a time: by importance, whole
-// rows.
+// elementsAPiece is how many elements are converted at a time: whole rows by importance,
+// and where a row's values are judged together.
 func (p *placed) elementsAPiece() int64 {
-	if row := p.Type.Shape.Dim(-1); p.importance != nil {
+	if row := p.Type.Shape.Dim(-1); p.importance != nil || p.as.Float() {
 		return max(1, pieceElements/row) * row
 	}
 	return pieceElements
@@ -247,11 +289,42 @@ func (l *loader) work(read chan<- int64) error {
 			return nil
 		}
 		p := &l.pieces[i]
-		if err := c.fill(p, l.options.Encode); err != nil {
+		err := c.fill(p, l.options.Encode)
+		if u, ok := errors.AsType[*quant.Unheld](err); ok && u.Small {
+			l.note(p.tensor, err)
+		} else if err != nil {
 			return status.Wrapf(err, "tensor %.200q, %v", p.tensor.Name, p.tensor.Type)
 		}
 		read <- p.bytes
 	}
+}
+
+// note keeps that a type cannot hold a tensor's values.
+func (l *loader) note(p *placed, err error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.unheld == nil {
+		l.unheld = map[*placed]error{}
+	}
+	if l.unheld[p] == nil {
+		l.unheld[p] = err
+	}
+}
+
+// store converts values to a type, those of f16 and bf16 row by row.
+func (p *placed) store(to tensor.DType, dst []byte, values []float32) error {
+	row := int(p.Type.Shape.Dim(-1))
+	if !to.Float() || row == 0 {
+		return quant.Store(to, dst, values)
+	}
+	bytes := int(bytesOf(to, int64(row)))
+	for i := 0; i < len(values); i += row {
+		if err := quant.Store(to, dst[:bytes], values[i:i+row]); err != nil {
+			return status.Wrapf(err, "row %d of these", i/row)
+		}
+		dst = dst[bytes:]
+	}
+	return nil
 }
 
 // converter is the memory that a thread converts in.
@@ -270,9 +343,11 @@ func (c *converter) fill(p *piece, encode Encoder) error {
 		return err
 	}
 	if p.tensor.importance == nil && quant.CanEncode(to) {
-		err = quant.Encode(to, p.dst, values)
+		err = p.tensor.store(to, p.dst, values)
 	} else if err = quant.CheckFinite(to, values); err == nil {
-		err = encode(to, p.dst, values, p.tensor.importance)
+		if err = encode(to, p.dst, values, p.tensor.importance); err == nil {
+			err = quant.CheckStored(to, p.dst, values, p.tensor.importance)
+		}
 	}
 	return status.Wrapf(err, "from element %d on", elementsOf(from, p.from))
 }

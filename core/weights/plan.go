@@ -122,10 +122,18 @@ func fits(bytes, budget int64) bool {
 	return (budget == 0 || bytes <= budget) && bytes <= mem.Available()
 }
 
-// checkMemory finds that a plan takes more than there is, or than it may.
-func (plan *MemoryPlan) checkMemory(budget int64) error {
+// checkBudget finds that a plan takes more than it may.
+func (plan *MemoryPlan) checkBudget(budget int64) error {
 	if budget > 0 && plan.MemoryBytes > budget {
 		return status.Errorf(status.OutOfMemory, "%d bytes wanted for %d tensors, the budget is %d", plan.MemoryBytes, plan.Tensors, budget)
+	}
+	return nil
+}
+
+// checkMemory finds that a plan takes more than there is, or than it may.
+func (plan *MemoryPlan) checkMemory(budget int64) error {
+	if err := plan.checkBudget(budget); err != nil {
+		return err
 	}
 	return status.Wrapf(mem.Check(plan.MemoryBytes), "%d tensors", plan.Tensors)
 }

@@ -268,3 +268,17 @@ def test_upload(tmp_path):
         with pytest.raises(qa.Error) as e:
             w.upload(b, progress=lambda done, total: True)
         assert e.value.status is qa.Status.CANCELLED
+
+
+@pytest.mark.parametrize("scale", [1e-2, 1e-4, 1e-5, 1e-6, 2e-8, 1e-30, 7e4])
+def test_split_scales_that_f16_lacks(scale):
+    """Every value within 2^-11 of itself, whatever the scale: never 0 in silence."""
+    levels = np.full((4, 32), 100, np.int8)
+    scales = np.full((4, 1), scale, np.float32)
+    backend = qa.Backend("cpu", threads=1)
+    y = backend.matmul(np.ones((1, 32), np.float32), backend.matrix(qa.SplitMatrix(levels, scales)))
+    np.testing.assert_allclose(y, np.full((1, 4), 3200 * float(np.float32(scale))), rtol=2.0**-11)
+    if scale < 5e-5 or scale > 65504:
+        words = rf"row 0: block 0, whose scale is .*too {'large' if scale > 1 else 'small'} for q8_0"
+        with pytest.raises(qa.Error, match=words):
+            backend.matrix(qa.SplitMatrix(levels, scales), dtype="q8_0")
