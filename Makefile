@@ -253,6 +253,22 @@ fuzz: ## Fuzz the readers of weight files and what belongs to them, each for FUZ
 test-fuzz:
 	@build/fuzz.sh $(FUZZ_TIME) $(READERS)
 
+# Random graphs on DEVICES for FUZZ_TIME, from SEED on. The program is a binary that a
+# machine without Go can run, too, beside ggml's libraries (-plugins).
+DEVICES ?= cpu
+SEED ?= $(shell date +%s)
+.PHONY: fuzz-graphs fuzzgraphs
+fuzzgraphs: ggml ## Build the search for graphs that come out wrong, dist/bin/fuzzgraphs
+	@go build -trimpath -o $(DIST)/bin/fuzzgraphs ./tests/fuzzgraphs
+fuzz-graphs: fuzzgraphs ## Try random graphs for FUZZ_TIME on DEVICES='cpu cpu:haswell vulkan:0', from SEED on
+	@$(DIST)/bin/fuzzgraphs -plugins $(DIST)/lib/qtsaccel -time $(FUZZ_TIME) -seed $(SEED) -devices '$(DEVICES)' -json $(DIST)/fuzzgraphs.json
+
+# The same with the address sanitizer in the C++ of backends/ggml.
+.PHONY: fuzz-graphs-asan
+fuzz-graphs-asan: ggml ## Try random graphs with the address sanitizer
+	@go build -trimpath -asan -o $(DIST)/asan/fuzzgraphs ./tests/fuzzgraphs
+	@$(DIST)/asan/fuzzgraphs -plugins $(DIST)/lib/qtsaccel -time $(FUZZ_TIME) -seed $(SEED) -devices '$(DEVICES)'
+
 .PHONY: test-vulkan
 test-vulkan: lib bin test-lib test-data test-vulkan-operators ## Run the tests on Vulkan, with Mesa's software device where there is no other
 	@QTSACCEL_TEST_VULKAN=1 $(GO_TEST) ./tests/...
