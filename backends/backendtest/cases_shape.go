@@ -77,10 +77,16 @@ func sliced() []Case {
 		cut(x(5, 6), 1, 4, 0, -2),
 		cut(x(2, 5, 3), 1, math.MaxInt64, -6, -1),
 	}
+	const whole = -1 << 62 // an end, backwards: through to the first element
 	for _, o := range plain(4, 33) {
 		cases = append(cases, cut(o, 1, 1, 32, 1), cut(o, 0, 1, 3, 1))
 	}
-	return cases
+	for _, o := range append(plain(4, 33), index(i64, 1000, 4, 33), index(tensor.I16, 1000, 4, 33), index(tensor.I8, 100, 4, 33)) {
+		cases = append(cases, cut(o, 1, 2, 30, 1), cut(o, 1, -1, whole, -1), cut(o, 0, -1, whole, -1), cut(o, 1, 30, 1, -7), cut(o, 0, 2, 0, -2))
+	}
+	return append(cases,
+		cut(x(2, 3, 4, 5), 1, -1, whole, -1), cut(x(2, 3, 4, 5), 0, -1, whole, -1), cut(x(2, 3, 4, 5), 2, 3, whole, -3),
+		cut(x(2, 3, 4, 5), 3, 2, 3, math.MaxInt64), cut(x(2, 3, 4, 5), 2, 1, whole, whole))
 }
 
 func concat() []Case {

@@ -71,11 +71,10 @@ void shim_mask(shim_builder *b, int32_t input, ggml_tensor *leaf, int64_t window
     });
 }
 
-void shim_constant(shim_builder *b, ggml_tensor *leaf, const void *data, size_t bytes) {
+void shim_sequence(shim_builder *b, ggml_tensor *leaf, double start, double step, int64_t period) {
     b->node([&](ggml_context *) {
-        const char *first = static_cast<const char *>(data);
         b->leaves.push_back(leaf);
-        b->constants.push_back({leaf, std::vector<char>(first, first + bytes)});
+        b->sequences.push_back({leaf, start, step, period});
         return leaf;
     });
 }

@@ -7,6 +7,7 @@
 
 #include "guard.h"
 #include "mask.h"
+#include "sequence.h"
 #include "shim.h"
 #include "tensor_header.h"
 
@@ -25,11 +26,6 @@ struct download {
     size_t bytes;
 };
 
-struct constant {
-    ggml_tensor *leaf;
-    std::vector<char> data;
-};
-
 }  // namespace shim
 
 struct shim_builder {
@@ -39,7 +35,7 @@ struct shim_builder {
     ggml_tensor *scratch = nullptr;     // what kernels of our own use while they run, one after the other
     std::vector<shim::upload> uploads;
     std::vector<shim::mask> masks;
-    std::vector<shim::constant> constants;
+    std::vector<shim::sequence> sequences;
     std::vector<shim::download> downloads;
 
     shim::status status = shim::ok;

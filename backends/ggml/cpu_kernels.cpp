@@ -232,6 +232,49 @@ void shim::pad_kernel(ggml_tensor *dst, int ith, int nth, void *) {
     }
 }
 
+namespace {
+
+/* Copies n elements of a size, step bytes from one to the next. */
+template <class T>
+void copy_apart(void *to, const char *from, int64_t n, int64_t step) {
+    for (int64_t i = 0; i < n; i++) std::memcpy(static_cast<T *>(to) + i, from + i * step, sizeof(T));
+}
+
+}  // namespace
+
+void shim::slice_kernel(ggml_tensor *dst, int ith, int nth, void *) {
+    const ggml_tensor *x = dst->src[0];
+    const int32_t *p = kernel_numbers(dst);
+    int64_t stride[GGML_MAX_DIMS];
+    for (int d = 0; d < GGML_MAX_DIMS; d++) stride[d] = x->ne[d] == 1 ? 0 : static_cast<int64_t>(x->nb[d]);
+    const char *first = static_cast<const char *>(x->data) + p[1] * stride[p[0]];
+    stride[p[0]] *= p[2];
+    const size_t size = gg.type_size(dst->type);
+    const part rows(rows_of(dst), ith, nth);
+    for (int64_t r = rows.begin; r < rows.end; r++) {
+        const int64_t i1 = r % dst->ne[1], i2 = r / dst->ne[1] % dst->ne[2], i3 = r / dst->ne[1] / dst->ne[2];
+        const char *from = first + i1 * stride[1] + i2 * stride[2] + i3 * stride[3];
+        char *to = static_cast<char *>(dst->data) + r * dst->ne[0] * size;
+        if (stride[0] == static_cast<int64_t>(size)) {
+            std::memcpy(to, from, dst->ne[0] * size);
+            continue;
+        }
+        switch (size) {
+            case 1:
+                copy_apart<uint8_t>(to, from, dst->ne[0], stride[0]);
+                break;
+            case 2:
+                copy_apart<uint16_t>(to, from, dst->ne[0], stride[0]);
+                break;
+            case 4:
+                copy_apart<uint32_t>(to, from, dst->ne[0], stride[0]);
+                break;
+            default:
+                copy_apart<uint64_t>(to, from, dst->ne[0], stride[0]);
+        }
+    }
+}
+
 void shim::cast_kernel(ggml_tensor *dst, int ith, int nth, void *) {
     const ggml_tensor *x = dst->src[0];
     const part p(x->ne[0] * rows_of(x), ith, nth);

@@ -72,6 +72,7 @@ struct shim_exec {
     void place_leaves(size_t free);
     void place_scratch();
     void write(ggml_tensor *leaf, const void *data, size_t bytes);
+    void write_sequence(const shim::sequence &s);
     void find_in_place();
     bool lend(size_t which, void *data);
     void lend_outputs(const shim_span *out);
@@ -100,7 +101,7 @@ void shim_exec::make(size_t free) {
     place_scratch();
     if (stream.device.cpu) find_in_place();
 
-    for (const shim::constant &c : parts->constants) write(c.leaf, c.data.data(), c.data.size());
+    for (const shim::sequence &s : parts->sequences) write_sequence(s);
     size_t most = 0;
     for (const shim::upload &u : parts->uploads) {
         if (u.narrow) most = std::max(most, u.bytes / 2);
@@ -109,6 +110,10 @@ void shim_exec::make(size_t free) {
     if (!stream.device.cpu) staging.resize(most);
     for (const shim::mask &m : parts->masks) {
         if (m.input >= 0) continue;
+        if (stream.device.cpu) {
+            m.fill(m.leaf->data, nullptr);
+            continue;
+        }
         std::vector<char> values(gg.nbytes(m.leaf));
         m.fill(values.data(), nullptr);
         write(m.leaf, values.data(), values.size());
@@ -162,6 +167,22 @@ void shim_exec::write(ggml_tensor *leaf, const void *data, size_t bytes) {
         std::memcpy(leaf->data, data, bytes);
     } else {
         gg.backend_tensor_set(leaf, data, 0, bytes);
+    }
+}
+
+/* A device gets a sequence in pieces: no second one of its size lies on the host. */
+void shim_exec::write_sequence(const shim::sequence &s) {
+    const int64_t n = static_cast<int64_t>(gg.nbytes(s.leaf) / sizeof(int32_t));
+    if (stream.device.cpu) {
+        s.fill(s.leaf->data, 0, n);
+        return;
+    }
+    constexpr int64_t piece = 1 << 18;
+    std::vector<int32_t> values(std::min(n, piece));
+    for (int64_t first = 0; first < n; first += piece) {
+        const int64_t count = std::min(piece, n - first);
+        s.fill(values.data(), first, count);
+        gg.backend_tensor_set(s.leaf, values.data(), first * sizeof(int32_t), count * sizeof(int32_t));
     }
 }
 

@@ -4,8 +4,6 @@ package ggml
 import "C"
 
 import (
-	"unsafe"
-
 	"qtsaccel/core/graph"
 	"qtsaccel/core/ops"
 	"qtsaccel/core/tensor"
@@ -162,13 +160,6 @@ func fits(nodes []node, types []tensor.Type) bool {
 		}
 	}
 	return true
-}
-
-// constant gives a tensor of numbers, each of 4 bytes, that never change.
-func constant[T int32 | float32](l *lowering, v []T, t tensor.Type) node {
-	n := l.leaf(t)
-	C.shim_constant(l.b, n.t, unsafe.Pointer(unsafe.SliceData(v)), C.size_t(4*len(v)))
-	return n
 }
 
 // deviceTakes says whether the device computes this tensor; if not, it must not be

@@ -3,7 +3,12 @@ package ggml
 // #include "shim_ops.h"
 import "C"
 
-import "qtsaccel/core/tensor"
+import (
+	"math"
+
+	"qtsaccel/core/ops"
+	"qtsaccel/core/tensor"
+)
 
 func lowerReshape(c *call) node {
 	if c.In[0].DType.Quantised() {
@@ -24,23 +29,16 @@ func lowerTranspose(c *call) node {
 	return c.transpose(c.in(0), axes...)
 }
 
-// lowerSlice looks at the elements where they are. Backwards ggml cannot look:
-// then rows are fetched by number.
+// lowerSlice looks at the elements where they are, as far as it goes forwards:
+// backwards ggml cannot look.
 func lowerSlice(c *call) node {
-	axis, s, out := c.Axis(), c.In[0].Shape, c.Out[0].Shape
-	start, step := sliceStart(c), c.Int("step")
-	if step < 0 {
-		if d := c.In[0].DType; d != tensor.F32 && d != tensor.I32 {
-			return none
-		}
-		before, after := s[:axis].Elements(), s[axis+1:].Elements()
-		ids := make([]int32, before*out[axis])
-		for i := range ids {
-			ids[i] = int32(start + int64(i)%out[axis]*step)
-		}
-		rows := c.getRows(c.reshape(c.in(0), before, s[axis], after),
-			constant(c.lowering, ids, tensor.Type{DType: tensor.I32, Shape: tensor.Shape{before, out[axis]}}))
-		return c.reshape(rows, out...)
+	r, axis, s, out := ops.SliceRange(c.Call), c.Axis(), c.In[0].Shape, c.Out[0].Shape
+	start, step := r.Start, r.Step
+	switch {
+	case out[axis] == 1:
+		step = 1
+	case step < 0:
+		return c.backwards(r, axis)
 	}
 	x := c.in(0)
 	strides := make([]int64, len(s))
@@ -52,16 +50,26 @@ func lowerSlice(c *call) node {
 	return c.view(x, offset, out, strides)
 }
 
-// sliceStart is the first element of a slice, from the start of the axis.
-func sliceStart(c *call) int64 {
-	n, start := c.In[0].Shape[c.Axis()], c.Int("start")
-	if start < 0 {
-		start += n
+// backwards takes elements in falling order: on the CPU by a kernel of our own, on
+// other devices by fetching rows, which they do of floats, and give as f32.
+func (c *call) backwards(r ops.Range, axis int) node {
+	s, out, d := c.In[0].Shape, c.Out[0].Shape, c.In[0].DType
+	if r.Start > math.MaxInt32 {
+		return none // both count in int32
 	}
-	if c.Int("step") < 0 {
-		return min(max(start, 0), n-1)
+	if c.backend.cpu {
+		return c.kernel(C.SHIM_SLICE, c.Out[0], numbers{C.int32_t(len(s) - 1 - axis), C.int32_t(r.Start), C.int32_t(r.Step)}, c.in(0))
 	}
-	return min(max(start, 0), n)
+	if !d.Float() && d != tensor.I32 {
+		return none
+	}
+	before, after := s[:axis].Elements(), s[axis+1:].Elements()
+	ids := c.sequence(tensor.Type{DType: tensor.I32, Shape: tensor.Shape{before, out[axis]}}, float64(r.Start), float64(r.Step), out[axis])
+	rows := c.reshape(c.getRows(c.reshape(c.in(0), before, s[axis], after), ids), out...)
+	if d.Float() && d != tensor.F32 {
+		return c.cast(rows, d)
+	}
+	return rows
 }
 
 // lowerConcat. ggml's own puts two tensors together, element by element on the
@@ -98,7 +106,15 @@ func lowerPad(c *call) node {
 				return none
 			}
 		}
+		if max(before[rank-1], after[rank-1]) > math.MaxInt32 {
+			return none
+		}
 		return c.padReflect(c.dense(c.in(0)), before[rank-1], after[rank-1])
+	}
+	for i := range before {
+		if max(before[i], after[i]) > math.MaxInt32 {
+			return none
+		}
 	}
 	if c.Real("value") != 0 {
 		return none
@@ -108,11 +124,7 @@ func lowerPad(c *call) node {
 
 func lowerUpsample(c *call) node { return c.upscale(c.dense(c.in(0)), c.Out[0].Shape) }
 
-// lowerArange is computed here, once.
+// lowerArange is computed once.
 func lowerArange(c *call) node {
-	v := make([]float32, c.Int("count"))
-	for i := range v {
-		v[i] = float32(c.Real("start") + float64(i)*c.Real("step"))
-	}
-	return constant(c.lowering, v, c.Out[0])
+	return c.sequence(c.Out[0], c.Real("start"), c.Real("step"), c.Int("count"))
 }

@@ -167,8 +167,8 @@ void shim_upload(struct shim_builder *b, int32_t input, struct ggml_tensor *leaf
  * positions[j] of input i at each run or, where input is -1, n - t + j.
  */
 void shim_mask(struct shim_builder *b, int32_t input, struct ggml_tensor *leaf, int64_t window);
-/* Fills a leaf with a constant once; bytes of its size are copied. */
-void shim_constant(struct shim_builder *b, struct ggml_tensor *leaf, const void *data, size_t bytes);
+/* Has the leaf, f32 or i32, filled once: element i is start + step * (i % period). */
+void shim_sequence(struct shim_builder *b, struct ggml_tensor *leaf, double start, double step, int64_t period);
 
 /* Has the tensor, and what it needs, computed after what was expanded before. */
 void shim_expand(struct shim_builder *b, struct ggml_tensor *t);

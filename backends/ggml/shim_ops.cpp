@@ -153,6 +153,7 @@ shim_tensor shim_custom(shim_graph b, int32_t kernel, int32_t type, const int64_
         shim::concat_kernel, shim::where_kernel,   shim::maximum_kernel, shim::minimum_kernel,
         shim::argmax_kernel, shim::row_max_kernel, shim::pad_kernel,     shim::cast_kernel,
         shim::lstm_kernel,   shim::conv_kernel,    shim::top_k_kernel,   shim::product_kernel,
+        shim::slice_kernel,
     };
     return b->node([&](ggml_context *c) {
         ggml_tensor *y =

@@ -83,6 +83,7 @@ enum shim_kernel {
     SHIM_CONV,
     SHIM_TOP_K,
     SHIM_PRODUCT,
+    SHIM_SLICE,
 };
 /* See cpu_variants.h. */
 bool shim_product_pays(int32_t type, int64_t m, bool rearranged);
