@@ -35,6 +35,7 @@ type step struct {
 
 func build(s *stream, p *graph.Program) (_ *executable, err error) {
 	e := &executable{program: p, values: make([]ops.Value, len(p.Tensors))}
+	r := &room{arena: &e.arena}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, e.Close())
@@ -43,7 +44,7 @@ func build(s *stream, p *graph.Program) (_ *executable, err error) {
 	for i, t := range p.Tensors {
 		switch t.Kind {
 		case graph.Input:
-			if e.values[i], err = zeros(&e.arena, t.Type); err != nil {
+			if e.values[i], err = zeros(r, t.Type); err != nil {
 				return nil, status.Wrapf(err, "input %q", t.Name)
 			}
 		case graph.State:
@@ -62,7 +63,7 @@ func build(s *stream, p *graph.Program) (_ *executable, err error) {
 			e.values[n.Out[0]] = e.values[n.In[0]]
 		}
 	}
-	if e.scratch, err = place(p, e.values, &e.arena); err != nil {
+	if e.scratch, err = place(p, e.values, r); err != nil {
 		return nil, err
 	}
 	for _, n := range p.Nodes {

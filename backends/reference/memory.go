@@ -1,6 +1,7 @@
 package reference
 
 import (
+	"runtime"
 	"unsafe"
 
 	"qtsaccel/core/graph"
@@ -25,12 +26,39 @@ func over(t tensor.Type, memory []byte) ops.Value {
 	return v
 }
 
-// zeros makes a tensor of an arena's memory.
-func zeros(arena *mem.Arena, t tensor.Type) (ops.Value, error) {
+// room is the memory of one executable or one state, all of which must be there at once:
+// the system gives more than it has, as long as nobody touches it.
+type room struct {
+	arena *mem.Arena
+	bytes int64 // given so far
+}
+
+// checkedBytes and more are compared with what is free, which takes a while.
+const checkedBytes = 16 << 20
+
+// alloc gives n bytes, or OUT_OF_MEMORY with all that is wanted and what is free.
+func (r *room) alloc(n int64) ([]byte, error) {
+	if err := r.also(n); err != nil {
+		return nil, err
+	}
+	r.bytes += n
+	return r.arena.Alloc(n)
+}
+
+// also finds out whether there are n bytes beside what was given.
+func (r *room) also(n int64) error {
+	if r.bytes+n < checkedBytes {
+		return nil
+	}
+	return mem.Check(r.bytes + n)
+}
+
+// zeros makes a tensor in a room.
+func zeros(r *room, t tensor.Type) (ops.Value, error) {
 	if t.DType.Quantised() {
 		return ops.Value{}, status.Errorf(status.Unsupported, "the reference cannot hold %v", t)
 	}
-	memory, err := arena.Alloc(wideBytes(t))
+	memory, err := r.alloc(wideBytes(t))
 	if err != nil {
 		return ops.Value{}, status.Wrapf(err, "%v as float64", t)
 	}
@@ -40,15 +68,16 @@ func zeros(arena *mem.Arena, t tensor.Type) (ops.Value, error) {
 // memory hands out the space of results. A result whose last reader has run
 // leaves its space to later ones.
 type memory struct {
-	arena *mem.Arena
+	room  *room
 	free  [][]byte
 	bytes int64 // all ever made
 }
 
-// place gives every result of the program its space.
-func place(p *graph.Program, values []ops.Value, arena *mem.Arena) (scratch int64, err error) {
+// place gives every result of the program its space, and finds out whether there is
+// what the kernels take beside.
+func place(p *graph.Program, values []ops.Value, r *room) (scratch int64, err error) {
 	last := lastReaders(p)
-	m, used := memory{arena: arena}, make([][]byte, len(values))
+	m, used := memory{room: r}, make([][]byte, len(values))
 	for i, n := range p.Nodes {
 		for _, t := range n.Out {
 			if n.Call.Op.Writes {
@@ -64,6 +93,15 @@ func place(p *graph.Program, values []ops.Value, arena *mem.Arena) (scratch int6
 				m.free = append(m.free, used[t])
 				used[t] = nil // an input may be named twice
 			}
+		}
+	}
+	for _, n := range p.Nodes {
+		if n.Call.Op.Scratch == nil {
+			continue
+		}
+		// Go's heap may be twice as large as what is in use.
+		if err := r.also(2 * n.Call.Op.Scratch(n.Call) * int64(runtime.GOMAXPROCS(0))); err != nil {
+			return 0, status.Wrapf(err, "op %d %q", n.Origin, n.Call.Op.Name)
 		}
 	}
 	return m.bytes, nil
@@ -96,7 +134,7 @@ func (m *memory) take(n int64) ([]byte, error) {
 	}
 	if best < 0 {
 		m.bytes += n
-		return m.arena.Alloc(n)
+		return m.room.alloc(n)
 	}
 	found := m.free[best]
 	m.free = append(m.free[:best], m.free[best+1:]...)

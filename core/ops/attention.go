@@ -33,6 +33,7 @@ func init() {
 		Tolerance: 2e-5,
 		Pieces:    func(c *Call) int { return int(c.In[0].Shape[0] * c.In[0].Shape[1]) },
 		EvalPiece: evalAttention,
+		Scratch:   func(c *Call) int64 { return 8 * c.In[1].Shape[0] },
 		Decompose: decomposeAttention,
 	})
 }
@@ -57,6 +58,10 @@ func inferAttention(c *Call) ([]tensor.Type, error) {
 		return nil, mismatch("the %d heads of %s are no multiple of the %d heads of %s", q[1], c.arg(0), k[1], c.arg(1))
 	case c.Has(3) && !c.In[3].Shape.Equal(tensor.Shape{t, n}):
 		return nil, mismatch("%s must have shape [%d, %d]: queries of %s by keys of %s", c.arg(3), t, n, c.arg(0), c.arg(1))
+	}
+	// A device may keep the scores.
+	if scores := (tensor.Type{DType: tensor.F32, Shape: tensor.Shape{q[1], t, n}}); scores.Check(false) != nil {
+		return nil, invalid("the scores of %s and %s, %v, have more than 2^59 elements", c.arg(0), c.arg(1), scores)
 	}
 	if err := wantShape(c, 4, 0, t); err != nil {
 		return nil, err

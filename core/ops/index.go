@@ -94,6 +94,7 @@ func init() {
 			}
 			return nil
 		},
+		Scratch:     func(c *Call) int64 { return 8 * c.In[0].Shape.Dim(-1) },
 		OutputBelow: func(c *Call, _ []int64) int64 { return c.In[0].Shape.Dim(-1) },
 		IndexOutput: 1,
 	})

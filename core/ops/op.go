@@ -40,6 +40,10 @@ type Op struct {
 	Pieces    func(c *Call) int
 	EvalPiece func(c *Call, in, out []Value, piece int) error
 
+	// Scratch, where set, gives how many bytes of Go's heap Eval takes, or each
+	// EvalPiece, where they grow with the shapes.
+	Scratch func(c *Call) int64
+
 	// Decompose, where set, writes the operator with others, for backends that
 	// have no kernel for it. It gives [ErrNoDecomposition] for a call that has none.
 	Decompose func(b Builder, c *Call, in []Ref) ([]Ref, error)

@@ -19,15 +19,11 @@ func init() {
 		Infer: inferPad,
 		Eval: func(c *Call, in, out []Value) error {
 			x, y := c.In[0].Shape, c.Out[0].Shape
-			from := make([][]int, len(x)) // for each axis: which element of x, -1 for none
-			for axis := range x {
-				from[axis] = padSources(int(x[axis]), int(c.Ints("pads")[axis]), int(y[axis]), c.Text("mode") == "reflect")
-			}
-			st := strides(x)
+			st, pads, reflect := strides(x), c.Ints("pads"), c.Text("mode") == "reflect"
 			for i := range out[0].F {
 				at, left := 0, i
 				for axis, n := range slices.Backward(y) {
-					k := from[axis][left%int(n)]
+					k := padSource(left%int(n)-int(pads[axis]), int(x[axis]), reflect)
 					left /= int(n)
 					if k < 0 {
 						at = -1
@@ -75,24 +71,18 @@ func padBlock(s *chain, c *Call, x Ref, shape tensor.Shape, axis int, n, first, 
 	return s.slice(x, axis, first, end, -1)
 }
 
-// padSources says for each element along a padded axis which of the n it is.
-func padSources(n, before, length int, reflect bool) []int {
-	from := make([]int, length)
-	for i := range from {
-		k := i - before
-		if k < 0 || k >= n {
-			switch {
-			case !reflect:
-				k = -1
-			case k < 0:
-				k = -k
-			default:
-				k = 2*(n-1) - k
-			}
-		}
-		from[i] = k
+// padSource says which of an axis' n elements element k of the padded axis is, counted
+// from the first of the n; -1: none.
+func padSource(k, n int, reflect bool) int {
+	switch {
+	case k >= 0 && k < n:
+		return k
+	case !reflect:
+		return -1
+	case k < 0:
+		return -k
 	}
-	return from
+	return 2*(n-1) - k
 }
 
 func inferPad(c *Call) ([]tensor.Type, error) {
