@@ -113,7 +113,7 @@ enum {
     QTSA_ERR_INVALID_STATE = -16,     /* right call, wrong moment */
     QTSA_ERR_TIMEOUT = -17,           /* took longer than allowed */
     QTSA_ERR_VERSION_MISMATCH = -18,  /* library, plugin or header do not belong together */
-    QTSA_ERR_INTERNAL = -19           /* a mistake of the library's */
+    QTSA_ERR_INTERNAL = -19           /* a mistake of the library's; a session that failed so is made anew */
 };
 
 /*
@@ -877,7 +877,8 @@ QTSA_API qtsa_status qtsa_graph_state(qtsa_graph graph, const char *name, qtsa_d
  * of this graph, QTSA_NONE for an optional one left out; attrs n_attrs attributes;
  * outputs receives n_outputs tensors, as many as the operator has. NOT_FOUND: no
  * operator or attribute of that name; SHAPE_MISMATCH, INVALID_ARGUMENT: with the
- * operator, the tensors and their shapes. The graph is as before then. Since 0.1.
+ * operator, the tensors and their shapes, or the attribute and the values that the
+ * table lets it have. The graph is as before then. Since 0.1.
  */
 QTSA_API qtsa_status qtsa_graph_op(qtsa_graph graph, const char *op, const qtsa_tensor *inputs, size_t n_inputs,
                                    const qtsa_attr *attrs, size_t n_attrs, qtsa_tensor *outputs, size_t n_outputs);
@@ -957,7 +958,8 @@ QTSA_API qtsa_status qtsa_plan_options_init(qtsa_plan_options *options, size_t s
  * a graph without output; SHAPE_MISMATCH: a state that the session has with
  * another type or shape; UNSUPPORTED: operators that neither the backend nor the
  * CPU beside it has a kernel or a decomposition for, or with strict those that the
- * backend has none for, listed. Since 0.1.
+ * backend has none for, listed; OUT_OF_MEMORY: for states. What sizes the dynamic
+ * dimensions may reach costs nothing here: memory is for those that are used. Since 0.1.
  */
 QTSA_API qtsa_status qtsa_plan_create(qtsa_session session, qtsa_graph graph, const qtsa_plan_options *options,
                                       qtsa_plan *out_plan);
@@ -987,7 +989,9 @@ QTSA_API qtsa_status qtsa_plan_output_info(qtsa_plan plan, size_t index, const i
 /*
  * Builds what a run with these values of the dynamic dimensions needs, in the
  * order in which they were declared, uploads weights that are not on the backend
- * yet, and runs nothing. INVALID_STATE: a weight has no data yet. Since 0.1.
+ * yet, and runs nothing. INVALID_STATE: a weight has no data yet; OUT_OF_MEMORY, with
+ * the bytes wanted and free, before any of them is taken; UNSUPPORTED: ggml counts rows
+ * and their elements up to 2^31 - 1, and there are more. Since 0.1.
  */
 QTSA_API qtsa_status qtsa_plan_prepare(qtsa_plan plan, const int64_t *dims, size_t n_dims);
 
@@ -1034,7 +1038,10 @@ QTSA_API qtsa_status qtsa_run_options_init(qtsa_run_options *options, size_t str
  * bound and where. What is found wrong before the run starts leaves the session as
  * it was; after any other failure its state is undefined until it is reset or
  * written. options may be null. INVALID_STATE: a weight has no data yet, or an
- * input was never given; CANCELLED; DEVICE_LOST; OUT_OF_MEMORY. Since 0.1.
+ * input was never given; CANCELLED; OUT_OF_MEMORY and UNSUPPORTED as in
+ * qtsa_plan_prepare(). DEVICE_LOST: every later call on the backend gives it, too;
+ * INTERNAL: every later call on the session, and the backend's other sessions go on.
+ * Since 0.1.
  */
 QTSA_API qtsa_status qtsa_plan_run(qtsa_plan plan, const qtsa_input *inputs, size_t n_inputs,
                                    const qtsa_output *outputs, size_t n_outputs, const qtsa_run_options *options);
@@ -1248,7 +1255,7 @@ typedef struct qtsa_threshold {
 /*
  * The threshold for an operator, and setting it: it is that of a class of operators,
  * those alike to "matmul", to "conv2d", to "attention", and all "other".
- * INVALID_ARGUMENT: a number below 0 or NaN; NOT_FOUND. Since 0.1.
+ * INVALID_ARGUMENT: a number below 0, infinite or NaN; NOT_FOUND. Since 0.1.
  */
 QTSA_API qtsa_status qtsa_backend_threshold_get(qtsa_backend backend, const char *op, qtsa_threshold *out_threshold);
 QTSA_API qtsa_status qtsa_backend_threshold_set(qtsa_backend backend, const char *op, const qtsa_threshold *threshold);

@@ -85,7 +85,7 @@ func (c *Calls) attention(r *request, q, k, v unsafe.Pointer, h *Heads, out unsa
 	return c.run(r, func(s *sketch) {
 		in := []ops.Ref{s.input(f32(h.TQ, h.Heads, h.Dim)), s.input(f32(h.TK, h.KVHeads, h.Dim)), s.input(f32(h.TK, h.KVHeads, h.Dim))}
 		if careful { // a mask of the caller's keeps it from being fused
-			in = append(in, s.constant(f32(h.TQ, h.TK), make([]byte, 4*h.TQ*h.TK)))
+			in = append(in, s.zeros(h.TQ, h.TK))
 		}
 		causal := int64(0)
 		if h.Causal {

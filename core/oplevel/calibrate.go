@@ -237,8 +237,8 @@ func compare(host, device speed) *thresholds {
 			t.of[class] = Threshold{MinFlops: never}
 		default:
 			t.of[class] = Threshold{
-				MinFlops:     max(device.overhead-host.overhead, 0) / saved,
-				FlopsPerByte: max(device.secondsPerByte, 0) / saved,
+				MinFlops:     min(max(device.overhead-host.overhead, 0)/saved, never),
+				FlopsPerByte: min(max(device.secondsPerByte, 0)/saved, never),
 			}
 		}
 	}
@@ -305,7 +305,7 @@ func (c *Calls) remembered(id string) *thresholds {
 	t := &thresholds{source: "remembered"}
 	for i, name := range classes {
 		v, ok := k.Thresholds[name]
-		if !ok || !(v.MinFlops >= 0) || !(v.FlopsPerByte >= 0) {
+		if !ok || !v.valid() {
 			return nil
 		}
 		t.of[i] = v

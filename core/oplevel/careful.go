@@ -61,9 +61,10 @@ func (s *sketch) widened(w ops.Ref, m *Matrix) ops.Ref {
 	case !m.dtype().Quantised():
 		return s.op("cast", []ops.Ref{w}, ops.TextAttr("dtype", "f32"))
 	}
-	all := make([]byte, 4*m.nOut())
-	for i := range m.nOut() {
-		binary.LittleEndian.PutUint32(all[4*i:], uint32(i))
-	}
-	return s.op("embedding", []ops.Ref{w, s.constant(tensor.Type{DType: tensor.I32, Shape: tensor.Shape{m.nOut()}}, all)})
+	all := s.constant(tensor.Type{DType: tensor.I32, Shape: tensor.Shape{m.nOut()}}, func(data []byte) {
+		for i := range m.nOut() {
+			binary.LittleEndian.PutUint32(data[4*i:], uint32(i))
+		}
+	})
+	return s.op("embedding", []ops.Ref{w, all})
 }

@@ -122,9 +122,13 @@ func (c *Calls) conv2d(r *request, x unsafe.Pointer, g *Geometry, norm *Norm, j 
 	normalised := n.Kind != NoNorm || n.SiLU
 	tile, pixels := g.tilePixels(normalised), g.OH*g.OW
 	// A norm takes about four images beside; those, too, must fit into a few tiles.
-	whole := c.gathers && g.K > 1 && !j.Weight.dtype().Quantised() && (!normalised || 4*4*g.H*g.W*g.CIn <= 3*tileBytes)
+	whole := c.gathers && g.K > 1 && !j.Weight.dtype().Quantised() && (!normalised || g.H*g.W*g.CIn <= 3*tileBytes/(4*4))
 	if whole {
 		tile = pixels
+	}
+	if tiles, blocks := pixels/tile, g.H*g.W/normBlock(g.CIn); max(tiles, blocks) > maxTiles {
+		return status.Errorf(status.Unsupported, "conv2d: %d output pixels with windows of %d elements come to %d tiles, a norm's sums to %d; %d are the most",
+			pixels, g.window(), tiles, blocks, maxTiles)
 	}
 	for first := int64(0); first < pixels; first += tile {
 		r.output(unsafe.Add(j.Y, 4*first*j.NOut), 4*min(tile, pixels-first)*j.NOut)
@@ -188,6 +192,12 @@ func (c *Calls) checkConv2D(x unsafe.Pointer, g *Geometry, norm *Norm, j *Job, f
 // and its part of the input in the forms that it goes through.
 const tileBytes = 16 << 20
 
+// maxTiles bounds the pieces that a call is made of, each of which takes operators.
+const maxTiles = 1 << 16
+
+// normBlock is how many pixels are summed up at a time, in four forms.
+func normBlock(channels int64) int64 { return max(1, tileBytes/(4*4*channels)) }
+
 // tilePixels is how many pixels of the output are computed at a time: whole rows, or
 // where one row is too much, a part of it.
 func (g *Geometry) tilePixels(normalised bool) int64 {
@@ -195,10 +205,12 @@ func (g *Geometry) tilePixels(normalised bool) int64 {
 	if normalised {
 		forms = 5
 	}
-	rowIn := forms * 4 * g.W * g.CIn
-	row := 4*g.OW*g.window() + g.Stride*rowIn
-	if rows := (tileBytes - g.K*rowIn) / row; rows >= 1 {
-		return min(rows, g.OH) * g.OW
+	if max(g.W*g.CIn, g.OW*g.window()) <= tileBytes/4 {
+		rowIn := forms * 4 * g.W * g.CIn
+		row := 4*g.OW*g.window() + g.Stride*rowIn
+		if rows := (tileBytes - g.K*rowIn) / row; rows >= 1 {
+			return min(rows, g.OH) * g.OW
+		}
 	}
 	return min(max(tileBytes/(4*g.window()), 1), g.OW)
 }
@@ -214,7 +226,7 @@ func (s *sketch) conv2d(g *Geometry, n *Norm, j *Job, careful bool, tile int64) 
 	if j.Bias != nil {
 		bias = s.input(f32(j.NOut))
 	}
-	numbers := map[string]ops.Ref{} // tiles in the middle share theirs
+	numbers := map[tileKey]ops.Ref{} // tiles in the middle share theirs
 	for first := int64(0); first < g.OH*g.OW && s.err == nil; first += tile {
 		end := min(first+tile, g.OH*g.OW)
 		windows := s.windows(x, load, g, first, end, numbers)
@@ -242,7 +254,7 @@ func (s *sketch) wholeConv2d(g *Geometry, n *Norm, j *Job, careful bool) {
 }
 
 // windows gives the windows of pixels [first, end) of the output, one a row.
-func (s *sketch) windows(x ops.Ref, load func(ops.Ref) ops.Ref, g *Geometry, first, end int64, numbers map[string]ops.Ref) ops.Ref {
+func (s *sketch) windows(x ops.Ref, load func(ops.Ref) ops.Ref, g *Geometry, first, end int64, numbers map[tileKey]ops.Ref) ops.Ref {
 	top := max(0, first/g.OW*g.Stride-g.padding())
 	bottom := min(g.H, (end-1)/g.OW*g.Stride-g.padding()+g.K)
 	if bottom <= top { // the windows meet padding only
@@ -257,20 +269,30 @@ func (s *sketch) windows(x ops.Ref, load func(ops.Ref) ops.Ref, g *Geometry, fir
 		return part
 	}
 	part = s.op("pad", []ops.Ref{part}, ops.IntsAttr("pads", 0, 0, 1, 0))
-	ids := g.pixelNumbers(first, end, top, bottom)
-	at, ok := numbers[string(ids)]
+	key := g.tileKey(first, end, top, bottom)
+	at, ok := numbers[key]
 	if !ok {
-		at = s.constant(tensor.Type{DType: tensor.I32, Shape: tensor.Shape{(end - first) * g.K * g.K}}, ids)
-		numbers[string(ids)] = at
+		at = s.constant(tensor.Type{DType: tensor.I32, Shape: tensor.Shape{(end - first) * g.K * g.K}}, func(ids []byte) {
+			g.pixelNumbers(ids, first, end, top, bottom)
+		})
+		numbers[key] = at
 	}
 	return s.reshape(s.op("embedding", []ops.Ref{part, at}), end-first, g.window())
 }
 
-// pixelNumbers gives, as i32, for each pixel of the output and each element of the
+// tileKey is what the numbers of a tile's pixels depend on: how many there are, in which
+// column the first is, how far below the part of the input its window begins, and how
+// many rows that part has.
+type tileKey struct{ pixels, column, down, rows int64 }
+
+func (g *Geometry) tileKey(first, end, top, bottom int64) tileKey {
+	return tileKey{end - first, first % g.OW, first/g.OW*g.Stride - g.padding() - top, bottom - top}
+}
+
+// pixelNumbers writes, as i32, for each pixel of the output and each element of the
 // kernel the pixel of the input that they meet, counted from row top; where they meet
 // padding, the number behind that of the last pixel above row bottom.
-func (g *Geometry) pixelNumbers(first, end, top, bottom int64) []byte {
-	ids := make([]byte, 0, 4*(end-first)*g.K*g.K)
+func (g *Geometry) pixelNumbers(ids []byte, first, end, top, bottom int64) {
 	for p := first; p < end; p++ {
 		y, x := p/g.OW*g.Stride-g.padding(), p%g.OW*g.Stride-g.padding()
 		for ky := range g.K {
@@ -279,9 +301,9 @@ func (g *Geometry) pixelNumbers(first, end, top, bottom int64) []byte {
 				if iy, ix := y+ky, x+kx; iy >= 0 && iy < g.H && ix >= 0 && ix < g.W {
 					id = (iy-top)*g.W + ix
 				}
-				ids = binary.LittleEndian.AppendUint32(ids, uint32(id))
+				binary.LittleEndian.PutUint32(ids, uint32(id))
+				ids = ids[4:]
 			}
 		}
 	}
-	return ids
 }

@@ -55,7 +55,7 @@ func (s *sketch) groupNorm(x ops.Ref, g *Geometry, n Norm, gamma, beta ops.Ref) 
 // groupMeans gives [channels], for each channel the mean of f over its group.
 func (s *sketch) groupMeans(x ops.Ref, g *Geometry, n Norm, f func(ops.Ref) ops.Ref) ops.Ref {
 	pixels, perGroup := g.H*g.W, g.CIn/n.Groups
-	block := max(1, tileBytes/(4*4*g.CIn)) // in four forms
+	block := normBlock(g.CIn)
 	sum := ops.None
 	for first := int64(0); first < pixels; first += block {
 		rows := x

@@ -181,12 +181,12 @@ func (c *Calls) decline(r *request, sketch func(*sketch), reason error) error {
 	return cpu.run(r, sketch)
 }
 
-func (c *Calls) compute(r *request, sketch func(*sketch)) error {
+func (c *Calls) compute(r *request, sketch func(*sketch)) (err error) {
 	w, err := c.lease(r.key)
 	if err != nil {
 		return status.Wrapf(err, "%s", r.op)
 	}
-	defer c.giveBack(w)
+	defer func() { c.giveBack(w, err) }()
 	p := w.programs[string(r.key)]
 	if p == nil {
 		if p, err = w.build(c, r, sketch); err != nil {

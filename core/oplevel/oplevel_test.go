@@ -30,6 +30,7 @@ type fake struct {
 	mark    byte
 	only    string // the one operator that it supports, "": all
 	slow    func(p *graph.Program) time.Duration
+	fail    func() error // what a run ends with, nil: nothing
 	streams atomic.Int64
 	execs   atomic.Int64
 	builds  atomic.Int64
@@ -77,6 +78,11 @@ func (x *fakeExec) Run(_, out []backend.Buffer, _ *backend.RunOptions) error {
 	}
 	if x.f.slow != nil {
 		time.Sleep(x.f.slow(x.p))
+	}
+	if x.f.fail != nil {
+		if err := x.f.fail(); err != nil {
+			return err
+		}
 	}
 	for _, b := range out {
 		for i := range b.Bytes {

@@ -1,11 +1,13 @@
 package oplevel
 
 import (
+	"errors"
 	"strconv"
 	"sync/atomic"
 
 	"qtsaccel/core/backend"
 	"qtsaccel/core/graph"
+	"qtsaccel/core/mem"
 	"qtsaccel/core/ops"
 	"qtsaccel/core/status"
 	"qtsaccel/core/tensor"
@@ -20,6 +22,7 @@ type program struct {
 	outBytes   []uintptr
 	checked    []indexInput
 	matrices   []*Matrix
+	constants  *mem.Arena
 	complete   bool // a run has succeeded, so that constants are there
 	ioBytes    int64
 	used       uint64 // when, by the clock of the calls; guarded as the clock is
@@ -38,9 +41,14 @@ type indexInput struct {
 	tensor graph.ProgramTensor
 }
 
-func newProgram(supports func(*ops.Call) bool, stream backend.Stream, r *request, write func(*sketch)) (*program, error) {
-	s := &sketch{graph: graph.New(r.op)}
+func newProgram(supports func(*ops.Call) bool, stream backend.Stream, r *request, write func(*sketch)) (made *program, err error) {
+	s := &sketch{graph: graph.New(r.op), constants: &mem.Arena{}}
 	defer s.graph.Release()
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, s.constants.Free())
+		}
+	}()
 	write(s)
 	if s.err != nil {
 		return nil, s.err
@@ -55,7 +63,7 @@ func newProgram(supports func(*ops.Call) bool, stream backend.Stream, r *request
 	}
 	p := &program{
 		exec: exec, feeds: s.feeds, hostInputs: s.hostInputs, in: make([]backend.Buffer, len(s.feeds)),
-		matrices: append([]*Matrix(nil), r.matrices...), ioBytes: exec.Placement().IOBytes,
+		matrices: append([]*Matrix(nil), r.matrices...), constants: s.constants, ioBytes: exec.Placement().IOBytes,
 	}
 	for i, t := range bound.Inputs {
 		if pt := bound.Tensors[t]; pt.Below > 0 && s.feeds[i].constant == nil {
@@ -96,8 +104,27 @@ func (p *program) run(w *worker, r *request) error {
 	if err != nil {
 		return err
 	}
-	p.complete = true
+	if !p.complete {
+		p.complete = true
+		return p.dropConstants()
+	}
 	return nil
+}
+
+// dropConstants gives back what the program has uploaded, or never will.
+func (p *program) dropConstants() error {
+	for i := range p.feeds {
+		if p.feeds[i].constant != nil {
+			p.feeds[i].constant = []byte{}
+		}
+	}
+	return p.constants.Free()
+}
+
+// close gives back what the program has.
+func (p *program) close() {
+	_ = p.exec.Close() // it gives memory back; there is nobody to tell
+	_ = p.dropConstants()
 }
 
 // sketch writes the graph of a call. After a failure its methods do nothing.
@@ -106,6 +133,8 @@ type sketch struct {
 	feeds      []feed
 	hostInputs int
 	outputs    int
+	constants  *mem.Arena
+	unseen     int64 // bytes of constants since free memory was looked at
 	err        error
 }
 
@@ -116,9 +145,44 @@ func (s *sketch) input(t tensor.Type) ops.Ref {
 	return r
 }
 
-// constant adds an input that is uploaded at the program's first run only.
-func (s *sketch) constant(t tensor.Type, data []byte) ops.Ref {
+// constant adds an input that is uploaded at the program's first run only; fill writes
+// it, into memory outside Go's heap that is zero. OUT_OF_MEMORY: there is not so much.
+func (s *sketch) constant(t tensor.Type, fill func(data []byte)) ops.Ref {
+	if s.err == nil {
+		s.err = t.Check(false)
+	}
+	if s.err != nil {
+		return ops.None
+	}
+	n := t.Bytes()
+	// What was filled since the last look is seen as taken; many small ones add up.
+	if s.unseen += n; s.unseen >= constantsUnseen {
+		s.unseen = 0
+		if s.err = mem.Check(n + constantsUnseen); s.err != nil {
+			return ops.None
+		}
+	}
+	var data []byte
+	if data, s.err = s.constants.Alloc(n); s.err != nil {
+		return ops.None
+	}
+	fill(data)
 	return s.addInput(t, feed{constant: data})
+}
+
+// constantsUnseen is how many bytes of constants are made between two looks at what is
+// free.
+const constantsUnseen = 16 << 20
+
+// zeros is an f32 tensor of zeros that the backend makes.
+func (s *sketch) zeros(rows, columns int64) ops.Ref {
+	if s.err == nil {
+		s.err = f32(rows, columns).Check(false)
+	}
+	if s.err != nil {
+		return ops.None
+	}
+	return s.reshape(s.op("arange", nil, ops.IntAttr("count", rows*columns), ops.RealAttr("step", 0)), rows, columns)
 }
 
 func (s *sketch) addInput(t tensor.Type, f feed) ops.Ref {

@@ -26,6 +26,12 @@ func (t Threshold) met(w work) bool {
 	return w.flops >= t.MinFlops+t.FlopsPerByte*float64(w.up+w.down)
 }
 
+// valid says whether the numbers mean something, and can be told as JSON, which has no
+// infinity.
+func (t Threshold) valid() bool {
+	return t.MinFlops >= 0 && t.MinFlops <= never && t.FlopsPerByte >= 0 && t.FlopsPerByte <= never
+}
+
 // The classes of operators that have a threshold each.
 const (
 	matmulClass = iota
@@ -196,8 +202,8 @@ func (c *Calls) SetThreshold(op string, t Threshold) error {
 	if err := checkOp(op); err != nil {
 		return err
 	}
-	if !(t.MinFlops >= 0) || !(t.FlopsPerByte >= 0) {
-		return status.Errorf(status.InvalidArgument, "threshold of %q: min_flops is %v, flops_per_byte %v, want 0 or more", op, t.MinFlops, t.FlopsPerByte)
+	if !t.valid() {
+		return status.Errorf(status.InvalidArgument, "threshold of %q: min_flops is %v, flops_per_byte %v, want finite numbers, 0 or more", op, t.MinFlops, t.FlopsPerByte)
 	}
 	c.thresholds()
 	c.wants.lockIdle()

@@ -86,9 +86,20 @@ func (c *Calls) openWorker() (*worker, error) {
 	return w, err
 }
 
-func (c *Calls) giveBack(w *worker) {
+// giveBack takes a worker back after a call that ended with err. One whose stream a
+// failed assertion has spoilt is no use to anybody: others take its place.
+func (c *Calls) giveBack(w *worker, err error) {
+	spoilt := status.Of(err) == status.Internal
+	if spoilt {
+		w.close()
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	if spoilt {
+		c.opened--
+		c.returned.Signal()
+		return
+	}
 	w.sweep(c.sweeps.Load())
 	c.free = append(c.free, w)
 	c.returned.Signal()
@@ -126,7 +137,7 @@ func (w *worker) sweep(n uint64) {
 func (w *worker) drop(key string, p *program) {
 	delete(w.programs, key)
 	w.ioBytes -= p.ioBytes
-	_ = p.exec.Close() // it gives memory back; there is nobody to tell
+	p.close()
 }
 
 // build makes the program of a call that was not met before, in the place of those
