@@ -10,6 +10,18 @@ constexpr size_t tensors_per_operator = 16;
 
 }  // namespace
 
+void shim::check_size(const ggml_tensor *t) {
+    constexpr int64_t most = int64_t(1) << 62;
+    int64_t bytes = static_cast<int64_t>(gg.type_size(t->type));
+    for (int64_t n : t->ne) {
+        if (n < 1 || __builtin_mul_overflow(bytes, n, &bytes) || bytes > most) {
+            fail(unsupported, "%s makes a tensor [%lld, %lld, %lld, %lld], of more than 2^62 bytes", gg.op_desc(t),
+                 static_cast<long long>(t->ne[3]), static_cast<long long>(t->ne[2]), static_cast<long long>(t->ne[1]),
+                 static_cast<long long>(t->ne[0]));
+        }
+    }
+}
+
 ggml_context *shim_builder::room() {
     const size_t overhead = gg.tensor_overhead();
     if (contexts.empty() ||

@@ -20,6 +20,12 @@ struct upload {
     bool narrow;   // i64 on the host, i32 in the leaf
 };
 
+/*
+ * Fails for a tensor of so many bytes that sizes computed of it could overflow. What
+ * operators hold was checked; what is made on the way to them may be larger.
+ */
+void check_size(const ggml_tensor *t);
+
 struct download {
     int32_t output;
     ggml_tensor *source;
@@ -52,7 +58,10 @@ struct shim_builder {
     ggml_tensor *node(F &&f) noexcept {
         if (status != shim::ok) return nullptr;
         ggml_tensor *made = nullptr;
-        status = shim::guarded([&] { made = f(room()); });
+        status = shim::guarded([&] {
+            made = f(room());
+            if (made != nullptr) shim::check_size(made);
+        });
         if (status != shim::ok) std::strncpy(text, shim_failure_text(), sizeof text - 1);
         return made;
     }

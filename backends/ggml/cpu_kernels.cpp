@@ -234,6 +234,11 @@ void shim::pad_kernel(ggml_tensor *dst, int ith, int nth, void *) {
 
 namespace {
 
+/* A number in two halves, the low one first. */
+int64_t whole(const int32_t *halves) {
+    return static_cast<int64_t>(static_cast<uint64_t>(halves[1]) << 32 | static_cast<uint32_t>(halves[0]));
+}
+
 /* Copies n elements of a size, step bytes from one to the next. */
 template <class T>
 void copy_apart(void *to, const char *from, int64_t n, int64_t step) {
@@ -247,8 +252,8 @@ void shim::slice_kernel(ggml_tensor *dst, int ith, int nth, void *) {
     const int32_t *p = kernel_numbers(dst);
     int64_t stride[GGML_MAX_DIMS];
     for (int d = 0; d < GGML_MAX_DIMS; d++) stride[d] = x->ne[d] == 1 ? 0 : static_cast<int64_t>(x->nb[d]);
-    const char *first = static_cast<const char *>(x->data) + p[1] * stride[p[0]];
-    stride[p[0]] *= p[2];
+    const char *first = static_cast<const char *>(x->data) + whole(p + 1) * stride[p[0]];
+    stride[p[0]] *= whole(p + 3);
     const size_t size = gg.type_size(dst->type);
     const part rows(rows_of(dst), ith, nth);
     for (int64_t r = rows.begin; r < rows.end; r++) {

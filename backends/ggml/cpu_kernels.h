@@ -25,7 +25,7 @@ kernel cast_kernel;   // between f32 and the integers, dense
 kernel product_kernel;  // src[0] x, src[1] weight as for ggml's product, src[2] scratch memory, src[3] bias, if any
 kernel
     conv_kernel;  // sources likewise; numbers: stride, zeros before, dilation, for h and w each, whether channels last
-kernel slice_kernel;  // src[0] with any strides; numbers: ggml's axis, the first element, the step from one to the next
+kernel slice_kernel;  // src[0] with any strides; numbers: ggml's axis; in halves the first element, and the step
 kernel lstm_kernel;  // see lower_recurrent.go: src[0..1] the products, src[2] c, src[3..4] biases, if any
 
 element_type element_type_of(ggml_type type);

@@ -1,6 +1,5 @@
 #include "device.h"
 
-#include <cstring>
 #include <memory>
 
 #include "shim.h"
@@ -18,21 +17,6 @@ ggml_backend_reg_t reg_of(const shim_plugin *p) {
 }
 
 }  // namespace
-
-void shim_device::condemn(shim::status code) noexcept {
-    int32_t none = 0;
-    // The text first: a reader looks at it only once the code is set.
-    if (poison.load() != 0) return;
-    std::strncpy(poison_text, shim_failure_text(), sizeof poison_text - 1);
-    poison.compare_exchange_strong(none, code);
-}
-
-void shim_device::check() const {
-    const int32_t code = poison.load(std::memory_order_acquire);
-    if (code != 0) {
-        shim::fail(shim::status(code), "the backend has failed before and must be made anew: %s", poison_text);
-    }
-}
 
 ggml_backend_buffer_t shim::allocate(shim_device &device, size_t bytes, const char *what) {
     const size_t limit = gg.backend_buft_get_max_size(device.memory);

@@ -2,11 +2,11 @@
 #ifndef SHIM_DEVICE_H
 #define SHIM_DEVICE_H
 
-#include <atomic>
 #include <utility>
 #include <vector>
 
 #include "guard.h"
+#include "poison.h"
 #include "spare_memory.h"
 #include "table.h"
 
@@ -18,25 +18,22 @@ struct shim_device {
     // Empty buffers of the CPU's extra types, to ask with; see repack.cpp.
     std::vector<ggml_backend_buffer_t> layouts;
 
-    // Set once by the first failure after which the device cannot be trusted; from
-    // then on every use of it gives that failure.
-    std::atomic<int32_t> poison{0};
-    char poison_text[2048] = {};
-
-    void condemn(shim::status code) noexcept;
-    void check() const;
+    shim::poison lost;  // set when the driver gave the device up
 };
 
 namespace shim {
 
-/* Runs f, which uses the device: a failed assertion or a lost device condemns it. */
+/*
+ * Runs f, which uses the device: one that is lost stays so for everybody. A failed
+ * assertion spoils no more than what f was about, which its caller drops.
+ */
 template <class F>
 status on_device(shim_device &device, F &&f) noexcept {
     const status code = guarded([&] {
-        device.check();
+        device.lost.check("the backend");
         f();
     });
-    if (code == device_lost || code == internal) device.condemn(code);
+    if (code == device_lost) device.lost.set(code);
     return code;
 }
 

@@ -69,6 +69,7 @@ struct shim_exec {
 
     void make(size_t free);
     void check_scratch(size_t free) const;
+    void check_extents() const;
     void place_leaves(size_t free);
     void place_scratch();
     void write(ggml_tensor *leaf, const void *data, size_t bytes);
@@ -98,6 +99,7 @@ void shim_exec::make(size_t free) {
         if (root->data == nullptr) scratched.push_back(t);
     });
     check_scratch(free);
+    check_extents();
     place_scratch();
     if (stream.device.cpu) find_in_place();
 
@@ -121,7 +123,10 @@ void shim_exec::make(size_t free) {
 }
 
 void shim_exec::place_leaves(size_t free) {
-    for (ggml_tensor *leaf : parts->leaves) io_bytes += shim::padded_bytes(stream.device, leaf);
+    for (ggml_tensor *leaf : parts->leaves) {
+        const size_t bytes = shim::padded_bytes(stream.device, leaf);
+        io_bytes = bytes < SIZE_MAX - io_bytes ? io_bytes + bytes : SIZE_MAX;
+    }
     if (io_bytes == 0) return;
     if (io_bytes > free)
         shim::fail(shim::out_of_memory, "a plan's inputs take %zu bytes, %zu are free", io_bytes, free);
@@ -140,15 +145,45 @@ void shim_exec::place_leaves(size_t free) {
  * it: what is not there must not be asked for.
  */
 void shim_exec::check_scratch(size_t free) const {
-    size_t all = 0;
+    size_t all = 0, largest = 0;
     for (const ggml_tensor *t : scratched) {
-        if (t->view_src == nullptr) all += shim::padded_bytes(stream.device, t);
+        if (t->view_src != nullptr) continue;
+        const size_t bytes = shim::padded_bytes(stream.device, t);
+        all = bytes < SIZE_MAX - all ? all + bytes : SIZE_MAX;
+        largest = std::max(largest, bytes);
     }
     if (all <= free) return;
-    const size_t has = gg.gallocr_get_buffer_size(stream.scratch, 0), needs = stream.scratch_for(graph);
+    const size_t has = gg.gallocr_get_buffer_size(stream.scratch, 0);
+    // Sizes so large that ggml's sums of them would overflow are not measured.
+    const size_t needs = largest > free && largest - free > has ? largest : stream.scratch_for(graph);
     if (needs > has && needs - has > free) {
         shim::fail(shim::out_of_memory, "scratch memory of %zu bytes is needed, %zu are free", needs, free + has);
     }
+}
+
+/*
+ * ggml counts rows, and the elements of each, in int: what has more would be cut short
+ * or meet an assertion. Our own kernels count in 64 bits, and views count nothing.
+ */
+void shim_exec::check_extents() const {
+    const auto fits = [](const ggml_tensor *t) {
+        int64_t rows = 1;
+        for (int d = 1; d < GGML_MAX_DIMS; d++) rows *= t->ne[d];
+        return t->ne[0] <= INT32_MAX && rows <= INT32_MAX;
+    };
+    parts->each_tensor([&](const ggml_tensor *t) {
+        if (t->op == GGML_OP_NONE || t->op == GGML_OP_CUSTOM || t->op == GGML_OP_VIEW || t->op == GGML_OP_RESHAPE ||
+            t->op == GGML_OP_PERMUTE || t->op == GGML_OP_TRANSPOSE) {
+            return;
+        }
+        bool all = fits(t);
+        for (const ggml_tensor *source : t->src) all = all && (source == nullptr || fits(source));
+        if (all) return;
+        shim::fail(shim::unsupported,
+                   "ggml's %s counts rows, and the elements of a row, up to 2^31 - 1: [%lld, %lld, %lld, %lld] is more",
+                   gg.op_desc(t), static_cast<long long>(t->ne[3]), static_cast<long long>(t->ne[2]),
+                   static_cast<long long>(t->ne[1]), static_cast<long long>(t->ne[0]));
+    });
 }
 
 void shim_exec::place_scratch() {
@@ -302,14 +337,18 @@ void shim_exec::compute(int32_t threads, void *cancel) {
 
 int32_t shim_exec_new(shim_stream *stream, shim_builder *b, size_t free, shim_exec **out) {
     std::unique_ptr<shim_builder> parts(b);
-    return shim::on_device(stream->device, [&] {
+    return shim::on_stream(*stream, [&] {
         auto made = std::make_unique<shim_exec>(*stream, std::move(parts));
         made->make(free);
         *out = made.release();
     });
 }
 
-void shim_exec_free(shim_exec *e) { delete e; }
+bool shim_exec_free(shim_exec *e) {
+    if (e->stream.abandoned()) return false;
+    delete e;
+    return true;
+}
 bool shim_exec_worth_sharing(const shim_exec *e, int32_t threads) {
     shim::graph_cost cost;
     const shim::status code = shim::guarded([&] { e->parts->each_tensor([&](const ggml_tensor *t) { cost.add(t); }); });
@@ -320,7 +359,7 @@ const char *shim_exec_failure(const shim_exec *e) { return e->failure; }
 
 int32_t shim_exec_run(shim_exec *e, uintptr_t in, uintptr_t out, uintptr_t timing, uintptr_t cancel, int32_t threads,
                       bool lent) {
-    const shim::status code = shim::on_device(e->stream.device, [&] {
+    const shim::status code = shim::on_stream(e->stream, [&] {
         void *flag = reinterpret_cast<void *>(cancel);
         if (asked_to_stop(flag)) shim::fail(shim::cancelled, "the run was cancelled");
         if (e->generation != e->stream.scratch_generation) e->place_scratch();
@@ -350,7 +389,7 @@ int32_t shim_exec_run(shim_exec *e, uintptr_t in, uintptr_t out, uintptr_t timin
 
 double shim_exec_measure(shim_exec *e, int64_t n) {
     double each = -1;
-    shim::on_device(e->stream.device, [&] {
+    shim::on_stream(e->stream, [&] {
         int32_t go_on = 0;
         e->compute(1, &go_on);
         const int64_t start = now_ns();

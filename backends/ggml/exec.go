@@ -66,9 +66,10 @@ func (x *executable) Placement() backend.Placement {
 }
 
 func (x *executable) Close() error {
-	C.shim_exec_free(x.ptr)
+	if C.shim_exec_free(x.ptr) {
+		x.releaseWeights()
+	}
 	x.ptr = nil
-	x.releaseWeights()
 	return nil
 }
 

@@ -163,7 +163,8 @@ func TestTiming(t *testing.T) {
 }
 
 // TestFailedAssertion lets ggml meet an index that core would have refused: its
-// assertion becomes a status, and the backend gives it from then on.
+// assertion becomes a status, and the stream gives it from then on; the backend's other
+// streams, old and new, go on.
 func TestFailedAssertion(t *testing.T) {
 	b, err := New(openLibrary(t), Options{Device: "cpu", Threads: 1})
 	require.NoError(t, err)
@@ -176,19 +177,20 @@ func TestFailedAssertion(t *testing.T) {
 	ids := input(t, g, "ids", tensor.I32, 1)
 	require.NoError(t, g.Output("rows", mustOp(t, g, "embedding", []ops.Ref{table, ids})))
 	plan := build(t, b, s, g)
+	beside := build(t, b, newStream(t, b), g)
 
 	rows := make([]float32, 2)
 	require.NoError(t, plan.Run(buffers([]int32{1}), buffers(rows), options()))
 	require.Equal(t, []float32{3, 4}, rows)
 	requireStatus(t, status.Internal, plan.Run(buffers([]int32{1000}), buffers(rows), options()), "GGML_ASSERT", "cpu: ")
-	requireStatus(t, status.Internal, plan.Run(buffers([]int32{1}), buffers(rows), options()), "failed before", "GGML_ASSERT")
-	_, err = b.NewStream()
-	requireStatus(t, status.Internal, err, "failed before", "GGML_ASSERT")
+	requireStatus(t, status.Internal, plan.Run(buffers([]int32{1}), buffers(rows), options()), "the session has failed before", "GGML_ASSERT")
+	requireStatus(t, status.Internal, s.AddState("late", f32(2)), "the session has failed before", "GGML_ASSERT")
 
-	// Another backend is not touched by it.
-	other := cpuBackend(t, 1)
-	require.NoError(t, build(t, other, newStream(t, other), g).Run(buffers([]int32{0}), buffers(rows), options()))
-	require.Equal(t, []float32{1, 2}, rows)
+	// Nothing else is touched by it.
+	for i, other := range []backend.Executable{beside, build(t, b, newStream(t, b), g)} {
+		require.NoError(t, other.Run(buffers([]int32{int32(i)}), buffers(rows), options()))
+		require.Equal(t, [][]float32{{1, 2}, {3, 4}}[i], rows)
+	}
 }
 
 func TestStateIsReadAsItWasWhenItWasLookedAt(t *testing.T) {

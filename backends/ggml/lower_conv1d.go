@@ -80,17 +80,21 @@ func (c *call) conv1dByWindows(along ops.Window) node {
 }
 
 // usedTaps gives the kernel's elements [first, last) that ever meet an element of
-// the input; from the first such to the last.
+// the input; from the first such to the last. It looks at no more than a stride of
+// elements from either end: after so many, what they meet is the same again.
 func usedTaps(w ops.Window, length, outLength int64) (first, last int64) {
-	for t := range w.Kernel {
+	used := func(t int64) bool {
 		// Output i meets position i*stride + t - before.
 		low := max(0, (w.Before-t+w.Stride-1)/w.Stride)
-		if low < outLength && low*w.Stride+t-w.Before < length {
-			if first == last {
-				first = t
-			}
-			last = t + 1
-		}
+		return low < outLength && low*w.Stride+t-w.Before < length
+	}
+	first = max(0, w.Before-(outLength-1)*w.Stride)
+	last = min(w.Kernel, w.Before+length)
+	for first < last && !used(first) {
+		first++
+	}
+	for first < last && !used(last-1) {
+		last--
 	}
 	return first, last
 }

@@ -54,11 +54,11 @@ func lowerSlice(c *call) node {
 // other devices by fetching rows, which they do of floats, and give as f32.
 func (c *call) backwards(r ops.Range, axis int) node {
 	s, out, d := c.In[0].Shape, c.Out[0].Shape, c.In[0].DType
-	if r.Start > math.MaxInt32 {
-		return none // both count in int32
-	}
 	if c.backend.cpu {
-		return c.kernel(C.SHIM_SLICE, c.Out[0], numbers{C.int32_t(len(s) - 1 - axis), C.int32_t(r.Start), C.int32_t(r.Step)}, c.in(0))
+		with := numbers{C.int32_t(len(s) - 1 - axis)}
+		with[1], with[2] = halves(r.Start)
+		with[3], with[4] = halves(r.Step)
+		return c.kernel(C.SHIM_SLICE, c.Out[0], with, c.in(0))
 	}
 	if !d.Float() && d != tensor.I32 {
 		return none

@@ -255,6 +255,9 @@ type numbers [C.SHIM_NUMBERS]C.int32_t
 
 var noNumbers numbers
 
+// halves are the low and the high half of a number that needs 64 bits.
+func halves(n int64) (low, high C.int32_t) { return C.int32_t(n), C.int32_t(n >> 32) }
+
 // kernel runs one of our own kernels, which only the CPU has.
 func (l *lowering) kernel(which C.int32_t, t tensor.Type, with numbers, inputs ...node) node {
 	var in [maxKernelInputs]C.shim_tensor

@@ -133,7 +133,12 @@ int32_t shim_repack_rows(struct shim_device *device, struct ggml_backend_buffer 
 /* One session's work: its scratch memory, its threads, its queue. */
 struct shim_stream;
 int32_t shim_stream_new(struct shim_device *device, struct shim_stream **out);
-void shim_stream_free(struct shim_stream *stream);
+/*
+ * After an assertion failed in a run on several threads, the others wait in the stream's
+ * memory for ever: then it is abandoned, and it and what it uses are never given back.
+ */
+bool shim_stream_abandoned(const struct shim_stream *stream);
+void shim_stream_free(struct shim_stream *stream); /* not of one that is abandoned */
 size_t shim_stream_scratch(const struct shim_stream *stream);
 /* A state tensor's memory, zeroed. */
 int32_t shim_state_new(struct shim_stream *stream, int32_t type, const int64_t ne[4], struct ggml_backend_buffer **out);
@@ -189,7 +194,8 @@ struct shim_exec;
  * It may take so many bytes as are free.
  */
 int32_t shim_exec_new(struct shim_stream *stream, struct shim_builder *b, size_t free, struct shim_exec **out);
-void shim_exec_free(struct shim_exec *e);
+/* False: the stream is abandoned, and what the executable used must stay as it is. */
+bool shim_exec_free(struct shim_exec *e);
 /* Whether a run on so many CPU threads is likely to take less time than on one. */
 bool shim_exec_worth_sharing(const struct shim_exec *e, int32_t threads);
 size_t shim_exec_io_bytes(const struct shim_exec *e);

@@ -82,6 +82,8 @@ int32_t shim_stream_new(shim_device *device, shim_stream **out) {
 
 void shim_stream_free(shim_stream *stream) { delete stream; }
 
+bool shim_stream_abandoned(const shim_stream *stream) { return stream->abandoned(); }
+
 size_t shim_stream_scratch(const shim_stream *stream) {
     size_t bytes = 0;
     shim::guarded([&] { bytes = gg.gallocr_get_buffer_size(stream->scratch, 0) + stream->work_bytes; });
@@ -89,7 +91,7 @@ size_t shim_stream_scratch(const shim_stream *stream) {
 }
 
 int32_t shim_state_new(shim_stream *stream, int32_t type, const int64_t ne[4], ggml_backend_buffer **out) {
-    return shim::on_device(stream->device, [&] {
+    return shim::on_stream(*stream, [&] {
         shim::tensor_header header(type, ne);
         ggml_backend_buffer_t buffer =
             shim::allocate(stream->device, shim::padded_bytes(stream->device, header.tensor), "a state");
@@ -104,7 +106,7 @@ int32_t shim_state_new(shim_stream *stream, int32_t type, const int64_t ne[4], g
 }
 
 int32_t shim_state_reset(shim_stream *stream, ggml_backend_buffer *buffer) {
-    return shim::on_device(stream->device, [&] { gg.backend_buffer_clear(buffer, 0); });
+    return shim::on_stream(*stream, [&] { gg.backend_buffer_clear(buffer, 0); });
 }
 
 namespace {
@@ -122,12 +124,12 @@ struct bytes_of : shim::tensor_header {
 }  // namespace
 
 int32_t shim_state_read(shim_stream *stream, ggml_backend_buffer *buffer, int64_t offset, void *dst, int64_t bytes) {
-    return shim::on_device(stream->device,
+    return shim::on_stream(*stream,
                            [&] { gg.backend_tensor_get(bytes_of(buffer, offset + bytes).tensor, dst, offset, bytes); });
 }
 
 int32_t shim_state_write(shim_stream *stream, ggml_backend_buffer *buffer, int64_t offset, const void *src,
                          int64_t bytes) {
-    return shim::on_device(stream->device,
+    return shim::on_stream(*stream,
                            [&] { gg.backend_tensor_set(bytes_of(buffer, offset + bytes).tensor, src, offset, bytes); });
 }

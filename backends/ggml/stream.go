@@ -78,11 +78,13 @@ func (s *stream) onState(name string, f func(*C.struct_ggml_backend_buffer) C.in
 func (s *stream) Build(p *graph.Program) (backend.Executable, error) { return s.build(p) }
 
 func (s *stream) Close() error {
-	for _, st := range s.states {
-		C.shim_buffer_free(s.backend.device, st.buffer)
+	if !C.shim_stream_abandoned(s.ptr) {
+		for _, st := range s.states {
+			C.shim_buffer_free(s.backend.device, st.buffer)
+		}
+		C.shim_stream_free(s.ptr)
 	}
 	s.states = nil
-	C.shim_stream_free(s.ptr)
 	s.ptr = nil
 	return nil
 }

@@ -14,6 +14,7 @@ struct shim_stream {
     ggml_backend_t queue = nullptr;    // null on the CPU, which computes by graph_compute
     ggml_gallocr_t scratch = nullptr;  // shared by all executables, whose runs take turns
     shim::threadpools pools;
+    shim::poison lost;  // set by a failed assertion: what it left half done is the stream's
     shim::waiting waiting;
 
     // Grows each time the scratch memory moves: graphs placed before point into the
@@ -44,6 +45,27 @@ struct shim_stream {
     size_t scratch_for(ggml_cgraph *graph) const;
 
     uint8_t *work_memory(size_t bytes);
+
+    /*
+     * Whether nothing of the stream may be given back: threads that an assertion left
+     * behind may still be at work in its memory, or a device's queue be half filled.
+     */
+    bool abandoned() const { return pools.abandoned() || (queue != nullptr && lost.is_set()); }
 };
+
+namespace shim {
+
+/* Runs f, which uses the stream: a failed assertion in it is the end of the stream. */
+template <class F>
+status on_stream(shim_stream &stream, F &&f) noexcept {
+    const status code = on_device(stream.device, [&] {
+        stream.lost.check("the session");
+        f();
+    });
+    if (code == internal) stream.lost.set(code);
+    return code;
+}
+
+}  // namespace shim
 
 #endif

@@ -77,4 +77,7 @@ void shim::threadpools::park() {
     parked_ = true;
 }
 
-void shim::threadpools::abandon() { many_ = nullptr; }
+void shim::threadpools::abandon() {
+    many_ = nullptr;
+    abandoned_ = true;
+}

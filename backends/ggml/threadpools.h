@@ -29,12 +29,14 @@ class threadpools {
 
     /* The workers wait for a thread that will never come: leave them. */
     void abandon();
+    bool abandoned() const { return abandoned_; }
 
   private:
     ggml_threadpool *single_ = nullptr;
     ggml_threadpool *many_ = nullptr;
     int many_threads_ = 0;
     bool parked_ = false;
+    bool abandoned_ = false;
     char name_[16] = {};
 };
 

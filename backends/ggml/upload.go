@@ -144,7 +144,11 @@ func (b *Backend) upload(tensors []*weights.Tensor, check func([]weights.Missing
 		if staged == nil {
 			return u.plainly()
 		}
-		return u.through(staged)
+		err = u.through(staged)
+		if status.Of(err) == status.Internal {
+			b.uploads.stager = nil // what an assertion left half done there is left alone
+		}
+		return err
 	})
 }
 

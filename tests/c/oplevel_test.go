@@ -26,6 +26,12 @@ func TestBadInputOfOperatorLevelCalls(t *testing.T) {
 	onEachBackend(t, func(t *testing.T, backend string) { run(t, "", backend, program) })
 }
 
+// Values that are never allowed and sizes that there is no memory for, on every path.
+func TestExtremes(t *testing.T) {
+	program := compile(t, "extremes", &product)
+	onEachBackend(t, func(t *testing.T, backend string) { run(t, "", backend, program) })
+}
+
 // The reference allocates where it computes; the fast path is ggml's.
 func TestOperatorLevelCallsAllocateNothing(t *testing.T) {
 	if withASan() {
