@@ -14,12 +14,11 @@ import (
 // TestConvolutionOfEveryWidth holds the kernel's variants for lesser processors to
 // the formula; the conformance suite meets only the one of this machine.
 func TestConvolutionOfEveryWidth(t *testing.T) {
-	t.Cleanup(func() { limitProcessor(withAVX512BF16) })
 	b := cpuBackend(t, 1)
 	op, err := ops.Lookup("conv2d")
 	require.NoError(t, err)
 	r := rand.New(rand.NewPCG(3, 4))
-	for p := anyProcessor; limitProcessor(p); p++ {
+	for p := range everyProcessor(t) {
 		for _, c := range []struct {
 			x, w  tensor.Shape
 			attrs []ops.AttrArg
@@ -46,7 +45,7 @@ func TestConvolutionOfEveryWidth(t *testing.T) {
 			want := ops.NewValue(call.Out[0])
 			require.NoError(t, op.Eval(call, []ops.Value{value(f32(c.x...), x), value(f32(c.w...), w)}, []ops.Value{want}))
 			for i := range y {
-				require.InDelta(t, want.F[i], y[i], 1e-3, fmt.Sprintf("processor %d, %v * %v, element %d", p, c.x, c.w, i))
+				require.InDelta(t, want.F[i], y[i], 1e-3, fmt.Sprintf("processor %v, %v * %v, element %d", p, c.x, c.w, i))
 			}
 		}
 	}
@@ -71,13 +70,12 @@ func value(t tensor.Type, data []float32) ops.Value {
 // TestConvolutionWithChannelsLast holds the kernel that takes an image as it lies to the
 // formula: x and the weight are transposed on their way to conv2d.
 func TestConvolutionWithChannelsLast(t *testing.T) {
-	t.Cleanup(func() { limitProcessor(withAVX512BF16) })
 	b := cpuBackend(t, 1)
 	op, err := ops.Lookup("conv2d")
 	require.NoError(t, err)
 	r := rand.New(rand.NewPCG(9, 10))
 	first, last := ops.IntsAttr("axes", 0, 3, 1, 2), ops.IntsAttr("axes", 0, 2, 3, 1)
-	for p := anyProcessor; limitProcessor(p); p++ {
+	for p := range everyProcessor(t) {
 		for _, c := range []struct {
 			n, h, w, in, out, k, groups int64
 			attrs                       []ops.AttrArg
@@ -112,7 +110,7 @@ func TestConvolutionWithChannelsLast(t *testing.T) {
 			o := call.Out[0].Shape
 			got := channelsFirst(y, tensor.Shape{o[0], o[2], o[3], o[1]})
 			for i := range got {
-				require.InDelta(t, want.F[i], got[i], 1e-3, fmt.Sprintf("processor %d, %v * %v, element %d", p, xs, ws, i))
+				require.InDelta(t, want.F[i], got[i], 1e-3, fmt.Sprintf("processor %v, %v * %v, element %d", p, xs, ws, i))
 			}
 		}
 	}

@@ -53,18 +53,18 @@ static void gather(const conv &c, const float *image, int64_t first, int64_t cou
             if (y < 0 || y >= c.h || low >= high) low = high = 0;
             const int64_t channel = tap >= k0 ? 0 : ceiling(k0 - tap, taps);
             int64_t from = (channel * c.h + y) * c.w + x;  // in the image between low and high
-            float *at = to + (channel * taps + tap - k0) * stride_k + p * stride_p;
+            int64_t at = (channel * taps + tap - k0) * stride_k + p * stride_p;  // in to
             for (int64_t k = channel * taps + tap; k < k0 + depth; k += taps) {
                 if (stride_p == 1 && c.stride_w == 1 && high - low == COLUMNS) {
-                    for (int v = 0; v < VECTORS; v++) store(at + v * LANES, load(image + from + v * LANES));
+                    for (int v = 0; v < VECTORS; v++) store(to + at + v * LANES, load(image + from + v * LANES));
                 } else if (stride_p == 1 && c.stride_w == 1) {
-                    for (int64_t i = 0; i < low; i++) at[i] = 0;
-                    if (high > low) copy_floats(at + low, image + from + low, high - low);
-                    for (int64_t i = high; i < run; i++) at[i] = 0;
+                    for (int64_t i = 0; i < low; i++) to[at + i] = 0;
+                    if (high > low) copy_floats(to + at + low, image + (from + low), high - low);
+                    for (int64_t i = high; i < run; i++) to[at + i] = 0;
                 } else {
-                    for (int64_t i = 0; i < low; i++) at[i * stride_p] = 0;
-                    for (int64_t i = low; i < high; i++) at[i * stride_p] = image[from + i * c.stride_w];
-                    for (int64_t i = high; i < run; i++) at[i * stride_p] = 0;
+                    for (int64_t i = 0; i < low; i++) to[at + i * stride_p] = 0;
+                    for (int64_t i = low; i < high; i++) to[at + i * stride_p] = image[from + i * c.stride_w];
+                    for (int64_t i = high; i < run; i++) to[at + i * stride_p] = 0;
                 }
                 from += c.h * c.w;
                 at += taps * stride_k;

@@ -314,8 +314,7 @@ const float *floats_of(const ggml_tensor *t) { return t != nullptr ? static_cast
 
 }  // namespace
 
-void shim::product_kernel(ggml_tensor *dst, int ith, int nth, void *) {
-    const ggml_tensor *x = dst->src[0], *w = dst->src[1];
+shim::product shim::product_of(const ggml_tensor *x, const ggml_tensor *w, const ggml_tensor *bias, ggml_tensor *y) {
     product p;
     p.type = element_type_of(w->type);
     p.x = static_cast<const char *>(x->data);
@@ -327,9 +326,17 @@ void shim::product_kernel(ggml_tensor *dst, int ith, int nth, void *) {
     p.m = x->ne[1], p.n = w->ne[1], p.k = x->ne[0];
     p.batch2 = x->ne[2], p.batch = x->ne[2] * x->ne[3];
     p.repeat2 = x->ne[2] / w->ne[2], p.repeat3 = x->ne[3] / w->ne[3];
-    p.bias = floats_of(dst->src[3]);
-    p.y = static_cast<float *>(dst->data);
+    p.bias = floats_of(bias);
+    p.y = static_cast<float *>(y->data);
+    p.memory = {nullptr, 0};
+    p.measured = any_processor;
+    return p;
+}
+
+void shim::product_kernel(ggml_tensor *dst, int ith, int nth, void *) {
+    product p = product_of(dst->src[0], dst->src[1], dst->src[3], dst);
     p.memory = memory_of(dst->src[2]);
+    p.measured = processor(kernel_numbers(dst)[measured_number]);
     multiply(p, ith, nth);
 }
 
@@ -343,6 +350,7 @@ void shim::conv_kernel(ggml_tensor *dst, int ith, int nth, void *) {
     c.bias = floats_of(dst->src[3]);
     c.y = static_cast<float *>(dst->data);
     c.memory = memory_of(dst->src[2]);
+    c.measured = processor(p[measured_number]);
     c.channels_last = p[6] != 0;
     // Where the channels are: among ggml's axes columns, rows, channels the last or the first.
     const int channel = c.channels_last ? 0 : 2, column = c.channels_last ? 1 : 0, row = column + 1;

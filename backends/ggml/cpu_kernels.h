@@ -22,16 +22,24 @@ kernel row_max_kernel;
 kernel top_k_kernel;  // for each dense row the dst->ne[0] largest, first of equals first; then, as i32, where they are
 kernel pad_kernel;    // src[0], f32 with packed rows, number d zeros before it along ggml's axis d, zeros behind it
 kernel cast_kernel;   // between f32 and the integers, dense
+// Of these two the last number is the processor that their scratch memory was measured for.
 kernel product_kernel;  // src[0] x, src[1] weight as for ggml's product, src[2] scratch memory, src[3] bias, if any
 kernel
     conv_kernel;  // sources likewise; numbers: stride, zeros before, dilation, for h and w each, whether channels last
 kernel slice_kernel;  // src[0] with any strides; numbers: ggml's axis; in halves the first element, and the step
 kernel lstm_kernel;  // see lower_recurrent.go: src[0..1] the products, src[2] c, src[3..4] biases, if any
 
+kernel check_kernel;  // see cpu_check.cpp: src[0] the product, where dst lies, src[1] x, src[2] weight, src[3] bias, if any
+
 element_type element_type_of(ggml_type type);
+
+/* The product of x and a weight, without memory; bias may be null. */
+product product_of(const ggml_tensor *x, const ggml_tensor *w, const ggml_tensor *bias, ggml_tensor *y);
 
 /* Whether a custom operator runs this kernel. */
 bool runs(const ggml_tensor *t, kernel *k);
+
+constexpr int measured_number = 7;
 
 /* SHIM_NUMBERS numbers that go with the operator. */
 int32_t *kernel_numbers(ggml_tensor *dst);

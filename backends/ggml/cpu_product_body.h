@@ -22,6 +22,10 @@ static inline vec load(const void *p) {
     return v;
 }
 static inline void store(void *p, vec v) { std::memcpy(p, &v, sizeof v); }
+/* Of floats[at], which may lie beyond the end, where no pointer may point. */
+static inline void prefetch(const float *floats, int64_t at) {
+    __builtin_prefetch(reinterpret_cast<const void *>(reinterpret_cast<uintptr_t>(floats) + at * sizeof(float)), 1);
+}
 static inline int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
 static inline int64_t ceiling(int64_t n, int64_t by) { return (n + by - 1) / by; }
 
@@ -64,7 +68,7 @@ static void multiply_tile(const float *a, int64_t a_row, const float *b, int64_t
 #pragma GCC unroll 8
     for (int i = 0; i < M; i++) {
 #pragma GCC unroll 4
-        for (int v = 0; v < V; v++) __builtin_prefetch(to + i * to_row + v * LANES, 1);
+        for (int v = 0; v < V; v++) prefetch(to, i * to_row + v * LANES);
     }
     for (int64_t k = 0; k < depth; k++) {
         vec column[V];
@@ -464,7 +468,8 @@ static int64_t wanted_bytes(int64_t m, int64_t k) {
 
 /*
  * Calls f with the share of thread ith of nth and its part of the memory. It was
- * measured for as many threads as there were to be; if there are more, some rest.
+ * measured by wanted_bytes of this variant for as many threads as there were to be, at
+ * least one; if there are more, some rest.
  */
 template <class How, class F>
 static void with_share(const scratch &memory, int64_t batch, int64_t m, int64_t n, int64_t k, int ith, int nth, F &&f) {

@@ -33,6 +33,7 @@ namespace {
 namespace every {
 #define LANES 4
 #include "cpu_conv_body.h"
+#include "cpu_check_body.h"
 #undef LANES
 }  // namespace every
 
@@ -42,6 +43,7 @@ BEGIN_FOR("avx2,fma,f16c")
 namespace avx2 {
 #define LANES 8
 #include "cpu_conv_body.h"
+#include "cpu_check_body.h"
 #undef LANES
 }  // namespace avx2
 END_FOR
@@ -50,6 +52,7 @@ END_FOR
 BEGIN_FOR("avx512f,avx512bw,fma,f16c")
 namespace avx512 {
 #include "cpu_conv_body.h"
+#include "cpu_check_body.h"
 }  // namespace avx512
 END_FOR
 
@@ -57,6 +60,7 @@ END_FOR
 BEGIN_FOR("avx512f,avx512bw,avx512bf16,fma,f16c")
 namespace avx512_bf16 {
 #include "cpu_conv_body.h"
+#include "cpu_check_body.h"
 }  // namespace avx512_bf16
 END_FOR
 #undef WITH_BF16
@@ -69,25 +73,28 @@ struct variant {
     bool bf16;  // multiplies pairs of bf16; then also quantised weights are
     void (*product_part)(const product &, int, int);
     void (*conv_part)(const conv &, int, int);
+    void (*check_part)(const checked_product &, int, int);
     int64_t (*wanted_bytes)(ggml_type type, int64_t rows, int64_t k);
 };
 
 const variant variants[] = {
-    {false, every::product_part, every::conv_part, every::wanted_by},
+    {false, every::product_part, every::conv_part, every::check_part, every::wanted_by},
 #if defined(SHIM_X86_VARIANTS)
-    {false, avx2::product_part, avx2::conv_part, avx2::wanted_by},
-    {false, avx512::product_part, avx512::conv_part, avx512::wanted_by},
-    {true, avx512_bf16::product_part, avx512_bf16::conv_part, avx512_bf16::wanted_by},
+    {false, avx2::product_part, avx2::conv_part, avx2::check_part, avx2::wanted_by},
+    {false, avx512::product_part, avx512::conv_part, avx512::check_part, avx512::wanted_by},
+    {true, avx512_bf16::product_part, avx512_bf16::conv_part, avx512_bf16::check_part, avx512_bf16::wanted_by},
 #endif
 };
 
 /* The best processor, of those that the kernels know, that this one is. */
 processor best() {
 #if defined(SHIM_X86_VARIANTS)
+    // Each asks for all that its variant above is compiled for.
+    if (!__builtin_cpu_supports("fma") || !__builtin_cpu_supports("f16c")) return any_processor;
     if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw")) {
         return __builtin_cpu_supports("avx512bf16") ? with_avx512_bf16 : with_avx512;
     }
-    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) return with_avx2;
+    if (__builtin_cpu_supports("avx2")) return with_avx2;
 #endif
     return any_processor;
 }
@@ -162,9 +169,13 @@ int64_t product_scratch(ggml_type type, int64_t m, int64_t k, int threads) {
     return of_chosen().wanted_bytes(type, m, k) * threads + 64;  // to align it
 }
 
-void multiply(const product &p, int ith, int nth) { of_chosen().product_part(p, ith, nth); }
+void multiply(const product &p, int ith, int nth) { variants[p.measured].product_part(p, ith, nth); }
 
-void convolve(const conv &c, int ith, int nth) { of_chosen().conv_part(c, ith, nth); }
+void check(const checked_product &p, int ith, int nth) { of_chosen().check_part(p, ith, nth); }
+
+void convolve(const conv &c, int ith, int nth) { variants[c.measured].conv_part(c, ith, nth); }
+
+processor chosen_processor() { return chosen; }
 
 bool limit_processor(processor p) {
     const processor has = best();

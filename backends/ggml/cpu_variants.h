@@ -26,6 +26,9 @@ struct element_type {
     ggml_to_float_t expand;
 };
 
+/* Processors by what of them the kernels know to use. */
+enum processor : int32_t { any_processor, with_avx2, with_avx512, with_avx512_bf16 };
+
 /* Memory for all threads of a product or convolution, aligned to 64 bytes. */
 struct scratch {
     char *data;
@@ -47,6 +50,7 @@ struct product {
     const float *bias;
     float *y;
     scratch memory;
+    processor measured;  // whose kernels the memory was measured for, and which compute
 };
 
 /*
@@ -67,6 +71,20 @@ int64_t product_scratch(ggml_type type, int64_t m, int64_t k, int threads);
 void multiply(const product &p, int ith, int nth);
 
 /*
+ * A product that ggml has computed, dense, without its bias, and the bits of the least
+ * and of the largest magnitude that the largest of a row of x may have so that rounding x
+ * as ggml does leaves the row's results right. Rows of zeros are right always. Of the
+ * product neither x nor the weight has changed since; it needs no memory.
+ */
+struct checked_product {
+    product of;
+    int32_t least_bits, most_bits;
+};
+
+/* Computes anew what is not right, adds the bias: the part of thread ith of nth. */
+void check(const checked_product &p, int ith, int nth);
+
+/*
  * A convolution of dense f32 tensors: x [n, groups * ic, h, w], weight [oc, ic, kh,
  * kw], bias [oc] or null, y [n, oc, oh, ow]. top and left are the zeros before x.
  * Where the channels are last: x [n, h, w, groups * ic], weight [oc, kh, kw, ic] of any
@@ -81,12 +99,13 @@ struct conv {
     int64_t stride_h, stride_w, top, left, dilation_h, dilation_w;
     bool channels_last;
     scratch memory;
+    processor measured;  // as of a product
 };
 
 void convolve(const conv &c, int ith, int nth);
 
-/* Processors by what of them the kernels know to use. */
-enum processor { any_processor, with_avx2, with_avx512, with_avx512_bf16 };
+/* The processor whose kernels are taken for what is built now. */
+processor chosen_processor();
 
 /* For tests: lets kernels use no more than such a processor has, and says whether this one has that. */
 bool limit_processor(processor p);

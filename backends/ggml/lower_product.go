@@ -22,8 +22,16 @@ func (l *lowering) product(w, x, bias node) node {
 
 func (l *lowering) mulMat(w, x node) node { return l.product(w, x, none) }
 
-func (l *lowering) ggmlProduct(w, x, bias node) node {
+// ggmlProduct is product by ggml's own kernels. On the CPU these round x as suits the
+// weight, so that a kernel of ours looks after it; see cpu_check_body.h.
+func (l *lowering) ggmlProduct(w, x, bias node) node { return l.ggmlProductOf(w, w, x, bias) }
+
+// ggmlProductOf is ggmlProduct with a weight that is given rearranged and as it is stored.
+func (l *lowering) ggmlProductOf(w, stored, x, bias node) node {
 	y := node{C.shim_mul_mat(l.b, w.t, x.t)}
+	if l.backend.cpu && x.is(tensor.F32) && !w.is(tensor.F32) {
+		return node{C.shim_checked(l.b, y.t, x.t, stored.t, bias.t)}
+	}
 	if bias != none {
 		y = l.add(y, bias)
 	}

@@ -19,7 +19,6 @@ const manyRows = 128
 // TestProductsOfEveryProcessor holds the kernel's variants for lesser processors, and
 // the sizes around the borders of their tiles, to sums in float64.
 func TestProductsOfEveryProcessor(t *testing.T) {
-	t.Cleanup(func() { limitProcessor(withAVX512BF16) })
 	// [rows, n_out, n_in]; rows of 6 and 8, columns of 16 and 48, and pieces of 1280 (or
 	// 2560) of n_in are computed at once, and 512 rows with a panel.
 	plain := [][3]int64{
@@ -53,7 +52,7 @@ func TestProductsOfEveryProcessor(t *testing.T) {
 			if i == 3 {
 				b = together
 			}
-			for with := anyProcessor; limitProcessor(with); with++ {
+			for with := range everyProcessor(t) {
 				// The others are ggml's, which the conformance suite holds to the formula.
 				if productPays(uint32(dtypes[d]), s[0], false) {
 					p.check(t, with, b)
@@ -105,7 +104,7 @@ func (p *testProduct) check(t *testing.T, with processor, b *Backend) {
 	}
 	for i, got := range y {
 		if bound := 5 * each * p.size[i]; !(math.Abs(float64(got)-p.want[i]) <= bound) {
-			t.Fatalf("processor %d, %v, rows %d, n_out %d, n_in %d, %d threads: y[%d] is %g, want %g within %g",
+			t.Fatalf("processor %v, %v, rows %d, n_out %d, n_in %d, %d threads: y[%d] is %g, want %g within %g",
 				with, p.dtype, p.rows, p.nOut, p.nIn, o.Threads, i, got, p.want[i], bound)
 		}
 	}
@@ -144,14 +143,13 @@ func storedAs(t *testing.T, d tensor.DType, values []float32, nOut, nIn int64) (
 // TestProductsOfWhatIsNotFinite: infinities and NaN go where IEEE says, and only there;
 // 0 times infinity is NaN, but not the zeros that fill a tile up.
 func TestProductsOfWhatIsNotFinite(t *testing.T) {
-	t.Cleanup(func() { limitProcessor(withAVX512BF16) })
 	const rows, nOut, nIn = 131, 51, 35
 	inf, nan := float32(math.Inf(1)), float32(math.NaN())
 	r := rand.New(rand.NewPCG(5, 6))
 	x, w := random(r, tensor.Shape{rows, nIn}), random(r, tensor.Shape{nOut, nIn})
 	x[0], x[7*nIn+34], x[130*nIn+33], x[9*nIn+2] = inf, -inf, nan, 0
 	w[3*nIn+2], w[50*nIn+34], w[16*nIn] = inf, nan, 0
-	for p := anyProcessor; limitProcessor(p); p++ {
+	for p := range everyProcessor(t) {
 		for _, d := range []tensor.DType{tensor.F32, tensor.F16, tensor.BF16} {
 			ws, meant := storedAs(t, d, w, nOut, nIn)
 			b := cpuBackend(t, 1)
@@ -164,11 +162,11 @@ func TestProductsOfWhatIsNotFinite(t *testing.T) {
 				}
 				switch {
 				case math.IsNaN(want):
-					require.True(t, math.IsNaN(float64(got)), "processor %d, %v, y[%d][%d] is %g, want NaN", p, d, i/nOut, i%nOut, got)
+					require.True(t, math.IsNaN(float64(got)), "processor %v, %v, y[%d][%d] is %g, want NaN", p, d, i/nOut, i%nOut, got)
 				case math.IsInf(want, 0):
-					require.Equal(t, float32(want), got, "processor %d, %v, y[%d][%d]", p, d, i/nOut, i%nOut)
+					require.Equal(t, float32(want), got, "processor %v, %v, y[%d][%d]", p, d, i/nOut, i%nOut)
 				default:
-					require.InDelta(t, want, got, 0.1, "processor %d, %v, y[%d][%d]", p, d, i/nOut, i%nOut)
+					require.InDelta(t, want, got, 0.1, "processor %v, %v, y[%d][%d]", p, d, i/nOut, i%nOut)
 				}
 			}
 		}
@@ -178,11 +176,10 @@ func TestProductsOfWhatIsNotFinite(t *testing.T) {
 // TestProductsInBatches: each product of a batch has its own rows of x, and the factor
 // that is repeated along the batch is found where it lies.
 func TestProductsInBatches(t *testing.T) {
-	t.Cleanup(func() { limitProcessor(withAVX512BF16) })
 	op, err := ops.Lookup("matmul")
 	require.NoError(t, err)
 	r := rand.New(rand.NewPCG(7, 8))
-	for p := anyProcessor; limitProcessor(p); p++ {
+	for p := range everyProcessor(t) {
 		for _, s := range [][2]tensor.Shape{
 			{{5, 33, 40}, {5, 40, 31}},
 			{{2, 3, 17, 65}, {2, 3, 65, 50}},
@@ -204,7 +201,7 @@ func TestProductsInBatches(t *testing.T) {
 				o.Threads = threads
 				require.NoError(t, build(t, b, newStream(t, b), g).Run(buffers(a, c), buffers(y), o))
 				for i := range y {
-					require.InDelta(t, want.F[i], y[i], 1e-4, "processor %d, %v, element %d", p, s, i)
+					require.InDelta(t, want.F[i], y[i], 1e-4, "processor %v, %v, element %d", p, s, i)
 				}
 			}
 		}

@@ -60,7 +60,7 @@ func (c *call) repackedProduct(i int, x, bias node) node {
 		c.noteRepacked(w, layout, r.bytes)
 	}
 	// ggml takes four rows of x at a time as if they lay one behind the other.
-	return c.ggmlProduct(leaf, c.dense(x), bias)
+	return c.ggmlProductOf(leaf, c.in(i), c.dense(x), bias)
 }
 
 func (c *call) noteRepacked(w *weights.Tensor, layout repacking, bytes int64) {

@@ -47,6 +47,12 @@ shim_tensor shim_as_i32(shim_graph b, shim_tensor x);
 
 /* With f32 sums on every device. */
 shim_tensor shim_mul_mat(shim_graph b, shim_tensor w, shim_tensor x);
+/*
+ * On the CPU: y, which is shim_mul_mat of x and of w in some layout, plus a bias, which
+ * may be null; with what ggml's rounding of x spoils computed anew from w, the weight as
+ * it is stored. It lies where y does, of which there is to be no other use.
+ */
+shim_tensor shim_checked(shim_graph b, shim_tensor y, shim_tensor x, shim_tensor w, shim_tensor bias);
 shim_tensor shim_norm(shim_graph b, shim_tensor x, float eps);
 shim_tensor shim_rms_norm(shim_graph b, shim_tensor x, float eps);
 shim_tensor shim_group_norm(shim_graph b, shim_tensor x, int32_t groups, float eps);

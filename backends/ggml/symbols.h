@@ -73,6 +73,7 @@
     X(pool_2d)                      \
     X(interpolate)                  \
     X(custom_4d)                    \
+    X(custom_inplace)               \
     X(sum_rows)                     \
     X(mean)                         \
     X(gallocr_new)                  \
@@ -118,6 +119,7 @@
 
 /* In the CPU plugin. */
 #define SHIM_CPU_SYMBOLS(X) \
+    X(get_type_traits_cpu)  \
     X(graph_plan)           \
     X(graph_compute)        \
     X(threadpool_new)       \
