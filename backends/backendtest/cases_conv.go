@@ -53,7 +53,21 @@ func convTranspose1d() []Case {
 		Case{In: []Operand{x(1, 2, 7), weight(f32, 2, 2, 3)}, Attrs: a(integer("dilation", 3), ints("padding", 0, 4))},
 		Case{In: []Operand{x(1, 64, 3), weight(f32, 64, 1, 64)}, Attrs: a(integer("stride", 16))},
 		Case{In: []Operand{x(1, 3, 5), weight(f32, 3, 2, 1)}, Attrs: a(integer("stride", 3))},
-		Case{In: []Operand{x(1, 8, 5), weight(f32, 8, 1, 4)}, Attrs: a(integer("groups", 8), integer("stride", 2), ints("padding", 1))})
+		Case{In: []Operand{x(1, 8, 5), weight(f32, 8, 1, 4)}, Attrs: a(integer("groups", 8), integer("stride", 2), ints("padding", 1))},
+		// Kernels shorter than the stride, and longer by a part of it; several outputs of several groups.
+		Case{In: []Operand{x(2, 6, 5), weight(f32, 6, 4, 3), x(8)}, Attrs: a(integer("groups", 2), integer("stride", 7), ints("padding", 1, 2), integer("output_padding", 6))},
+		Case{In: []Operand{x(2, 6, 5), weight(f32, 6, 4, 11), x(8)}, Attrs: a(integer("groups", 2), integer("stride", 4), ints("padding", 3))},
+		Case{In: []Operand{x(2, 3, 4), weight(f32, 3, 2, 9), x(6)}, Attrs: a(integer("groups", 3), integer("stride", 4))},
+		// Strides and dilations with and without a common divisor.
+		Case{In: []Operand{x(2, 4, 6), weight(f32, 4, 3, 7), x(3)}, Attrs: a(integer("stride", 3), integer("dilation", 2), ints("padding", 2, 1))},
+		Case{In: []Operand{x(2, 4, 6), weight(f32, 4, 3, 5), x(6)}, Attrs: a(integer("groups", 2), integer("stride", 4), integer("dilation", 6), integer("output_padding", 5))},
+		Case{In: []Operand{x(1, 3, 6), weight(f32, 3, 2, 4)}, Attrs: a(integer("stride", 2), integer("dilation", 4), ints("padding", 0, 3))},
+		Case{In: []Operand{x(1, 4, 6), weight(f32, 4, 2, 2)}, Attrs: a(integer("groups", 4), integer("stride", 6), integer("dilation", 4))},
+		// A kernel of so many parts that zeros are put between the inputs.
+		Case{In: []Operand{x(1, 2, 3), weight(f32, 2, 1, 2051)}, Attrs: a(integer("stride", 2))},
+		// Outputs that no element of the input reaches, and all but one cut off.
+		Case{In: []Operand{x(1, 2, 1), weight(f32, 2, 1, 2)}, Attrs: a(integer("stride", 9), integer("output_padding", 8))},
+		Case{In: []Operand{x(1, 2, 3), weight(f32, 2, 3, 5), x(3)}, Attrs: a(integer("stride", 2), ints("padding", 4))})
 }
 
 func upsample() []Case {
