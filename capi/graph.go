@@ -40,6 +40,33 @@ func go_qtsa_graph_dim(h C.uintptr_t, name *C.const_char, minimum, maximum C.int
 	})
 }
 
+// core's operations of sizes are the header's; a difference does not compile.
+var _ = [1]struct{}{}[(C.QTSA_DIM_ADD-graph.DimAdd)|(C.QTSA_DIM_SUB-graph.DimSub)|(C.QTSA_DIM_MUL-graph.DimMul)|
+	(C.QTSA_DIM_DIV-graph.DimDiv)]
+
+//export go_qtsa_graph_dim_op
+func go_qtsa_graph_dim_op(h C.uintptr_t, op C.int32_t, a, b C.int64_t, outDim *C.int64_t) C.qtsa_status {
+	return with(graphs, h, func(g *graph.Graph) error {
+		d, err := g.DimOp(graph.DimOp(op), int64(a), int64(b))
+		if err != nil {
+			return err
+		}
+		*outDim = C.int64_t(d)
+		return nil
+	})
+}
+
+//export go_qtsa_graph_dim_text_copy
+func go_qtsa_graph_dim_text_copy(h C.uintptr_t, dim C.int64_t, buffer *C.char, capacity C.size_t, outSize *C.size_t) C.qtsa_status {
+	return with(graphs, h, func(g *graph.Graph) error {
+		words, err := g.DimText(int64(dim))
+		if err != nil {
+			return err
+		}
+		return fill(words, buffer, capacity, outSize)
+	})
+}
+
 //export go_qtsa_graph_input
 func go_qtsa_graph_input(h C.uintptr_t, name *C.const_char, dtype C.qtsa_dtype, shape *C.const_int64_t, rank C.int32_t, outTensor *C.qtsa_tensor) C.qtsa_status {
 	return with(graphs, h, func(g *graph.Graph) error {
@@ -51,7 +78,7 @@ func go_qtsa_graph_input(h C.uintptr_t, name *C.const_char, dtype C.qtsa_dtype, 
 		if err != nil {
 			return status.Wrapf(err, "input %q", n)
 		}
-		return giveTensor(outTensor)(g.Input(n, t))
+		return giveTensor(g, outTensor)(g.Input(n, t))
 	})
 }
 
@@ -63,7 +90,7 @@ func go_qtsa_graph_weight(h, set C.uintptr_t, name *C.const_char, outTensor *C.q
 			if err != nil {
 				return err
 			}
-			return giveTensor(outTensor)(g.Weight(w, n))
+			return giveTensor(g, outTensor)(g.Weight(w, n))
 		})
 	})
 }
@@ -79,15 +106,15 @@ func go_qtsa_graph_state(h C.uintptr_t, name *C.const_char, dtype C.qtsa_dtype, 
 		if err != nil {
 			return status.Wrapf(err, "state %q", n)
 		}
-		return giveTensor(outTensor)(g.State(n, t))
+		return giveTensor(g, outTensor)(g.State(n, t))
 	})
 }
 
 // giveTensor puts a tensor into an out parameter unless there was an error.
-func giveTensor(out *C.qtsa_tensor) func(ops.Ref, error) error {
+func giveTensor(g *graph.Graph, out *C.qtsa_tensor) func(ops.Ref, error) error {
 	return func(r ops.Ref, err error) error {
 		if err == nil {
-			*out = C.qtsa_tensor(r)
+			*out = C.qtsa_tensor(g.Number(r))
 		}
 		return err
 	}
@@ -100,7 +127,7 @@ func go_qtsa_graph_op(h C.uintptr_t, op *C.const_char, inputs *C.const_tensor, n
 		if err != nil {
 			return err
 		}
-		in, err := list[ops.Ref](inputs, nInputs, "inputs")
+		given, err := list[int64](inputs, nInputs, "inputs")
 		if err != nil {
 			return status.Wrapf(err, "op %q", name)
 		}
@@ -108,15 +135,21 @@ func go_qtsa_graph_op(h C.uintptr_t, op *C.const_char, inputs *C.const_tensor, n
 		if err != nil {
 			return status.Wrapf(err, "op %q", name)
 		}
-		to, err := list[ops.Ref](outputs, nOutputs, "outputs")
+		to, err := list[int64](outputs, nOutputs, "outputs")
 		if err != nil {
 			return status.Wrapf(err, "op %q", name)
+		}
+		in, err := g.Inputs(name, given)
+		if err != nil {
+			return err
 		}
 		out, err := g.Op(name, in, args, len(to))
 		if err != nil {
 			return err
 		}
-		copy(to, out)
+		for i, r := range out {
+			to[i] = g.Number(r)
+		}
 		return nil
 	})
 }
@@ -184,14 +217,22 @@ func go_qtsa_graph_output(h C.uintptr_t, name *C.const_char, tensor C.qtsa_tenso
 		if err != nil {
 			return err
 		}
-		return g.Output(n, ops.Ref(tensor))
+		r, err := g.Ref(int64(tensor), "output %q", n)
+		if err != nil {
+			return err
+		}
+		return g.Output(n, r)
 	})
 }
 
 //export go_qtsa_graph_info
 func go_qtsa_graph_info(h C.uintptr_t, tensor C.qtsa_tensor, outInfo *C.qtsa_tensor_info) C.qtsa_status {
 	return with(graphs, h, func(g *graph.Graph) error {
-		t, bytes, err := g.Info(ops.Ref(tensor))
+		r, err := g.Ref(int64(tensor), "the tensor")
+		if err != nil {
+			return err
+		}
+		t, bytes, err := g.Info(r)
 		if err != nil {
 			return err
 		}

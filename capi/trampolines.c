@@ -481,6 +481,30 @@ qtsa_status qtsa_graph_dim(qtsa_graph graph, const char *name, int64_t min, int6
     return go_qtsa_graph_dim((uintptr_t)graph, name, min, max, out_dim);
 }
 
+extern qtsa_status go_qtsa_graph_dim_op(uintptr_t graph, int32_t op, int64_t a, int64_t b, int64_t *out_dim);
+
+qtsa_status qtsa_graph_dim_op(qtsa_graph graph, int32_t op, int64_t a, int64_t b, int64_t *out_dim) {
+    if (out_dim)
+        memset(out_dim, 0, sizeof *out_dim);
+    if (capi_forked)
+        return QTSA_ERR_FORKED;
+    if (!out_dim)
+        return capi_refuse_null("out_dim");
+    return go_qtsa_graph_dim_op((uintptr_t)graph, op, a, b, out_dim);
+}
+
+extern qtsa_status go_qtsa_graph_dim_text_copy(uintptr_t graph, int64_t dim, char *buffer, size_t capacity, size_t *out_size);
+
+qtsa_status qtsa_graph_dim_text_copy(qtsa_graph graph, int64_t dim, char *buffer, size_t capacity, size_t *out_size) {
+    if (out_size)
+        memset(out_size, 0, sizeof *out_size);
+    if (capi_forked)
+        return QTSA_ERR_FORKED;
+    if (!out_size)
+        return capi_refuse_null("out_size");
+    return go_qtsa_graph_dim_text_copy((uintptr_t)graph, dim, buffer, capacity, out_size);
+}
+
 extern qtsa_status go_qtsa_graph_input(uintptr_t graph, const char *name, qtsa_dtype dtype, const int64_t *shape, int32_t rank, qtsa_tensor *out_tensor);
 
 qtsa_status qtsa_graph_input(qtsa_graph graph, const char *name, qtsa_dtype dtype, const int64_t *shape, int32_t rank, qtsa_tensor *out_tensor) {

@@ -828,8 +828,11 @@ QTSA_API qtsa_status qtsa_weights_save(qtsa_weights weights, const char *path, c
  */
 typedef struct qtsa_graph_s *qtsa_graph;
 
-/* A tensor of one graph: an index, not a handle. */
-typedef int32_t qtsa_tensor;
+/*
+ * A tensor of one graph: a number that carries its graph, above 0 and no handle. In
+ * another graph it is INVALID_ARGUMENT.
+ */
+typedef int64_t qtsa_tensor;
 
 /* Stands for an optional input that is not given. */
 #define QTSA_NONE ((qtsa_tensor)(-1))
@@ -842,16 +845,57 @@ QTSA_API qtsa_status qtsa_graph_free(qtsa_graph graph);
 
 /*
  * Declares a dynamic dimension: its value is given per run, from min to max.
- * out_dim stands for it in shapes and in int attributes of this graph. Operators
- * are checked with all dynamic dimensions at their smallest and at their largest
- * when they are added, and for the values in use when a plan meets them first.
- * ALREADY_EXISTS; INVALID_ARGUMENT: not 1 <= min <= max. Since 0.1.
+ * out_dim is a number that stands for it in the shapes of inputs and in the int and
+ * ints attributes of this graph. Operators are checked with all dynamic dimensions at
+ * their smallest and at their largest when they are added, and for the values in use
+ * when a plan meets them first.
+ *
+ * The number is no arithmetic's: n + 1, 2 * n or -n of it, and a dimension of another
+ * graph, are INVALID_ARGUMENT where they are used; qtsa_graph_dim_op() makes
+ * expressions. Numbers up to 2^48 in magnitude stand for themselves, as do those that
+ * are as near to INT64_MIN and INT64_MAX, which slice takes as an axis' ends. The others
+ * are kept for dimensions: INVALID_ARGUMENT where they stand for none.
+ *
+ * ALREADY_EXISTS; INVALID_ARGUMENT: not 1 <= min <= max <= 2^48, more than 64 dynamic
+ * dimensions. Since 0.1.
  */
 QTSA_API qtsa_status qtsa_graph_dim(qtsa_graph graph, const char *name, int64_t min, int64_t max, int64_t *out_dim);
 
+/* What qtsa_graph_dim_op() computes of two sizes. */
+enum {
+    QTSA_DIM_ADD = 1, /* a + b */
+    QTSA_DIM_SUB = 2, /* a - b */
+    QTSA_DIM_MUL = 3, /* a * b */
+    QTSA_DIM_DIV = 4  /* a / b, which must leave no rest for the values in use */
+};
+
+/*
+ * Makes an expression of two sizes, each a number or a dynamic dimension or expression of
+ * this graph. out_dim stands for it as a dimension's number does for a dimension; equal
+ * expressions have equal numbers, and one that has the same value for all dimensions is
+ * that value.
+ *
+ * Where it is used it is checked as dimensions are, at both ends and for the values in
+ * use: a division with a rest, a negative value (as a size, one below 1) and an overflow
+ * are INVALID_ARGUMENT, with the expression and the values of its dimensions. So let n
+ * range from 2 to 512 where n / 2 is used. INVALID_ARGUMENT: no QTSA_DIM_*, a number
+ * that stands for neither itself nor a size of this graph, a division by 0 or of two
+ * numbers with a rest, an expression of more than 64 terms, an overflow. Since 0.1.
+ */
+QTSA_API qtsa_status qtsa_graph_dim_op(qtsa_graph graph, int32_t op, int64_t a, int64_t b, int64_t *out_dim);
+
+/*
+ * The text of a size, as messages have it: "2*n + 1"; of a number, the number. A _copy
+ * function. INVALID_ARGUMENT: a number that stands for neither itself nor a size of this
+ * graph. Since 0.1.
+ */
+QTSA_API qtsa_status qtsa_graph_dim_text_copy(qtsa_graph graph, int64_t dim, char *buffer, size_t capacity,
+                                              size_t *out_size);
+
 /*
  * Adds an input that the host uploads at each run. Any element type but the
- * quantised ones. ALREADY_EXISTS: an input of that name. Since 0.1.
+ * quantised ones; its dimensions may be dynamic ones and expressions of them.
+ * ALREADY_EXISTS: an input of that name. Since 0.1.
  */
 QTSA_API qtsa_status qtsa_graph_input(qtsa_graph graph, const char *name, qtsa_dtype dtype, const int64_t *shape,
                                       int32_t rank, qtsa_tensor *out_tensor);

@@ -36,6 +36,7 @@
 #include <exception>
 #include <functional>
 #include <initializer_list>
+#include <iterator>
 #include <memory>
 #include <stdexcept>
 #include <string>
@@ -78,6 +79,11 @@ class span {
     T *data_ = nullptr;
     std::size_t size_ = 0;
 };
+
+template <class C>
+span(C &&) -> span<std::remove_pointer_t<decltype(std::declval<C &>().data())>>;
+template <class T, std::size_t N>
+span(T (&)[N]) -> span<T>;
 
 using ints = span<const std::int64_t>;
 using reals = span<const double>;
@@ -234,7 +240,151 @@ constexpr std::size_t bytes(span<T> s) noexcept {
     return s.size() * sizeof(T);
 }
 
+/* Is there for what a span can be made of, but no span. */
+template <class T>
+struct is_span : std::false_type {};
+template <class T>
+struct is_span<span<T>> : std::true_type {};
+template <class C>
+using listed = std::enable_if_t<!is_span<std::decay_t<C>>::value, decltype(span(std::declval<C &>()))>;
+
 }  // namespace detail
+
+/* ---------------------------------------------------------------- Sizes -- */
+
+class graph;
+
+namespace detail {
+
+/* Of a graph, what its tensors and dimensions need: it lives as long as one of them, and
+ * the graph's end empties it. */
+struct graph_core {
+    handle<qtsa_graph, qtsa_graph_free> h;
+    failure first; /* without exceptions: why nothing was added any more */
+
+    /* Says whether to go on. */
+    bool check(qtsa_status status) {
+#ifndef QTSACCEL_NO_EXCEPTIONS
+        done(status);
+#else
+        if (status != QTSA_OK && !first) {
+            first = last_failure(status);
+        }
+#endif
+        return status == QTSA_OK;
+    }
+    /* Says whether the graph is there and nothing has failed. */
+    bool going() {
+        if (!h && !first) {
+            fail(QTSA_ERR_INVALID_HANDLE, "the graph has ended");
+        }
+        return !first;
+    }
+    void fail(qtsa_status status, std::string words) {
+#ifndef QTSACCEL_NO_EXCEPTIONS
+        throw error(failure{status, std::move(words)});
+#else
+        first = failure{status, std::move(words)};
+#endif
+    }
+};
+
+using shared_core = std::shared_ptr<graph_core>;
+
+}  // namespace detail
+
+/*
+ * A dynamic dimension of a graph, or an expression of such: n + 1, 2 * n, n / 2 where it
+ * divides. It stands in shapes and attributes of its graph; each run gives its value.
+ */
+class dim {
+  public:
+    dim() noexcept = default;
+    dim(detail::shared_core core, std::int64_t number) noexcept : core_(std::move(core)), number_(number) {}
+
+    /* What stands for it in the C API. */
+    std::int64_t number() const noexcept { return number_; }
+    /* As messages have it: "2*n + 1". */
+    result<std::string> text() const {
+        return detail::text(qtsa_graph_dim_text_copy, core_ ? core_->h.get() : nullptr, number_);
+    }
+
+    friend dim operator+(const dim &a, const dim &b) { return join(QTSA_DIM_ADD, a, b); }
+    friend dim operator-(const dim &a, const dim &b) { return join(QTSA_DIM_SUB, a, b); }
+    friend dim operator*(const dim &a, const dim &b) { return join(QTSA_DIM_MUL, a, b); }
+    friend dim operator/(const dim &a, const dim &b) { return join(QTSA_DIM_DIV, a, b); }
+    template <class I, class = std::enable_if_t<std::is_integral_v<I>>>
+    friend dim operator+(const dim &a, I b) { return a + a.of(b); }
+    template <class I, class = std::enable_if_t<std::is_integral_v<I>>>
+    friend dim operator+(I a, const dim &b) { return b.of(a) + b; }
+    template <class I, class = std::enable_if_t<std::is_integral_v<I>>>
+    friend dim operator-(const dim &a, I b) { return a - a.of(b); }
+    template <class I, class = std::enable_if_t<std::is_integral_v<I>>>
+    friend dim operator-(I a, const dim &b) { return b.of(a) - b; }
+    template <class I, class = std::enable_if_t<std::is_integral_v<I>>>
+    friend dim operator*(const dim &a, I b) { return a * a.of(b); }
+    template <class I, class = std::enable_if_t<std::is_integral_v<I>>>
+    friend dim operator*(I a, const dim &b) { return b.of(a) * b; }
+    template <class I, class = std::enable_if_t<std::is_integral_v<I>>>
+    friend dim operator/(const dim &a, I b) { return a / a.of(b); }
+    template <class I, class = std::enable_if_t<std::is_integral_v<I>>>
+    friend dim operator/(I a, const dim &b) { return b.of(a) / b; }
+
+    /* Whether both are the same expression of the same graph. */
+    friend bool operator==(const dim &a, const dim &b) noexcept {
+        return a.core_ == b.core_ && a.number_ == b.number_;
+    }
+    friend bool operator!=(const dim &a, const dim &b) noexcept { return !(a == b); }
+
+  private:
+    template <class I>
+    dim of(I number) const { return dim(core_, static_cast<std::int64_t>(number)); }
+    static dim join(std::int32_t op, const dim &a, const dim &b) {
+        const detail::shared_core &core = a.core_ ? a.core_ : b.core_;
+        std::int64_t made = 0;
+        if (core && core->going()) {
+            core->check(qtsa_graph_dim_op(core->h.get(), op, a.number_, b.number_, &made));
+        }
+        return dim(core, made);
+    }
+    detail::shared_core core_;
+    std::int64_t number_ = 0;
+};
+
+/* A number or a dynamic dimension, as shapes and attributes take them. */
+class size_arg {
+  public:
+    template <class I, class = std::enable_if_t<std::is_integral_v<I> && !std::is_same_v<I, bool>>>
+    size_arg(I number) noexcept : number_(static_cast<std::int64_t>(number)) {}
+    size_arg(const dim &d) noexcept : number_(d.number()) {}
+    std::int64_t number() const noexcept { return number_; }
+
+  private:
+    std::int64_t number_;
+};
+
+/* Sizes: {n, 2 * n + 1, 4}, or a container of dimensions or whole numbers. */
+class sizes {
+  public:
+    sizes() = default;
+    sizes(std::initializer_list<size_arg> list) { fill(list); }
+    template <class C, class = decltype(size_arg(*std::begin(std::declval<const C &>())))>
+    sizes(const C &list) {
+        fill(list);
+    }
+
+    const std::int64_t *data() const noexcept { return numbers_.data(); }
+    std::size_t size() const noexcept { return numbers_.size(); }
+
+  private:
+    template <class C>
+    void fill(const C &list) {
+        for (const auto &one : list) {
+            numbers_.push_back(size_arg(one).number());
+        }
+    }
+    std::vector<std::int64_t> numbers_;
+};
 
 /* -------------------------------------------------------------- Backend -- */
 
@@ -295,7 +445,11 @@ inline result<std::vector<qtsa_device>> devices(const backend_options &options =
  * it is given. */
 class attributes {
   public:
-    void set(const char *name, std::int64_t v) { list_.push_back(qtsa_attr_int(name, v)); }
+    template <class I, class = std::enable_if_t<std::is_integral_v<I>>>
+    void set(const char *name, I v) {
+        list_.push_back(qtsa_attr_int(name, static_cast<std::int64_t>(v)));
+    }
+    void set(const char *name, size_arg v) { list_.push_back(qtsa_attr_int(name, v.number())); }
     void set(const char *name, double v) { list_.push_back(qtsa_attr_float(name, v)); }
     void set(const char *name, const char *v) {
         texts_.emplace_back(v);
@@ -493,6 +647,11 @@ class weights : public detail::handle<qtsa_weights, qtsa_weights_free> {
     result<void> set(const std::string &name, span<T> data) {
         return detail::done(qtsa_weights_set(get(), name.c_str(), data.data(), detail::bytes(data)));
     }
+    /* Of whatever has data() and size(), or an array. */
+    template <class C, class = detail::listed<C>>
+    result<void> set(const std::string &name, const C &data) {
+        return set(name, span(data));
+    }
     /* Converts from another element type or other strides, in bytes; {}: dense. */
     result<void> set_array(const std::string &name, const void *data, qtsa_dtype dtype, ints strides = {}) {
         return detail::done(qtsa_weights_set_array(get(), name.c_str(), data, dtype,
@@ -587,47 +746,26 @@ class weights : public detail::handle<qtsa_weights, qtsa_weights_free> {
 
 /* ---------------------------------------------------------------- Graph -- */
 
-class graph;
-
-namespace detail {
-
-/* Of a graph, what its tensors need: it stays where it is when the graph moves. */
-struct graph_core {
-    handle<qtsa_graph, qtsa_graph_free> h;
-    failure first; /* without exceptions: why nothing was added any more */
-
-    /* Says whether to go on. */
-    bool check(qtsa_status status) {
-#ifndef QTSACCEL_NO_EXCEPTIONS
-        done(status);
-#else
-        if (status != QTSA_OK && !first) {
-            first = last_failure(status);
-        }
-#endif
-        return status == QTSA_OK;
-    }
-    bool going() const noexcept { return !first; }
-};
-
-}  // namespace detail
-
-/* A tensor of one graph, which must outlive it. A tensor made by {} is none: it
- * stands for an optional input that is left out. */
+/*
+ * A tensor of one graph. When the graph has ended, what is done with its tensors is
+ * INVALID_HANDLE. A tensor made by {} is none: it stands for an optional input that is
+ * left out.
+ */
 class tensor {
   public:
     tensor() noexcept = default;
     qtsa_tensor index() const noexcept { return index_; }
     explicit operator bool() const noexcept { return index_ != QTSA_NONE; }
 
-    tensor(detail::graph_core *core, qtsa_tensor index) noexcept : core_(core), index_(index) {}
-    detail::graph_core *core() const noexcept { return core_; }
+    tensor(detail::shared_core core, qtsa_tensor index) noexcept : core_(std::move(core)), index_(index) {}
+    const detail::shared_core &core() const noexcept { return core_; }
 
   private:
-    detail::graph_core *core_ = nullptr;
+    detail::shared_core core_;
     qtsa_tensor index_ = QTSA_NONE;
 };
 
+/* A graph that was moved from is as one that was never created: INVALID_HANDLE. */
 class graph {
   public:
     graph() = default;
@@ -637,65 +775,97 @@ class graph {
         const qtsa_status status = qtsa_graph_create(label.c_str(), &h);
         return detail::made<graph>(status, h);
     }
-    explicit graph(qtsa_graph h) : core_(std::make_unique<detail::graph_core>()) {
+    explicit graph(qtsa_graph h) : core_(std::make_shared<detail::graph_core>()) {
         core_->h = detail::handle<qtsa_graph, qtsa_graph_free>(h);
     }
+    graph(graph &&other) noexcept = default;
+    graph &operator=(graph &&other) noexcept {
+        if (this != &other) {
+            end();
+            core_ = std::move(other.core_);
+        }
+        return *this;
+    }
+    ~graph() { end(); }
 
     qtsa_graph get() const noexcept { return core_ ? core_->h.get() : nullptr; }
-    detail::graph_core *core() const noexcept { return core_.get(); }
+    explicit operator bool() const noexcept { return get() != nullptr; }
+    const detail::shared_core &core() const noexcept { return core_; }
     /* Without exceptions: the first failure while it was built. */
-    failure failed() const { return core_ ? core_->first : failure{QTSA_ERR_INVALID_HANDLE, "no graph"}; }
+    failure failed() const { return core_ ? core_->first : none(); }
 
-    /* A dynamic dimension, as it stands in shapes and attributes. */
-    std::int64_t dim(const std::string &name, std::int64_t min, std::int64_t max) {
+    /* A dynamic dimension, to stand in shapes and attributes, also in expressions. */
+    qtsa::dim dim(const std::string &name, std::int64_t min, std::int64_t max) {
         std::int64_t d = 1;
-        if (core_->going()) {
+        if (going()) {
             core_->check(qtsa_graph_dim(get(), name.c_str(), min, max, &d));
         }
-        return d;
+        return {core_, d};
     }
-    tensor input(const std::string &name, qtsa_dtype dtype, ints shape) {
+    tensor input(const std::string &name, qtsa_dtype dtype, const sizes &shape) {
         return add(
             [&](qtsa_tensor *t) { return qtsa_graph_input(get(), name.c_str(), dtype, shape.data(), rank(shape), t); });
     }
-    tensor state(const std::string &name, qtsa_dtype dtype, ints shape) {
+    tensor state(const std::string &name, qtsa_dtype dtype, const sizes &shape) {
         return add(
             [&](qtsa_tensor *t) { return qtsa_graph_state(get(), name.c_str(), dtype, shape.data(), rank(shape), t); });
     }
     tensor weight(const weights &from, const std::string &name) {
         return add([&](qtsa_tensor *t) { return qtsa_graph_weight(get(), from.get(), name.c_str(), t); });
     }
-    void output(const std::string &name, tensor t) {
-        if (core_->going()) {
+    void output(const std::string &name, const tensor &t) {
+        if (going()) {
             core_->check(qtsa_graph_output(get(), name.c_str(), t.index()));
         }
     }
-    result<qtsa_tensor_info> info(tensor t) const {
+    result<qtsa_tensor_info> info(const tensor &t) const {
         qtsa_tensor_info i{};
         const qtsa_status status = qtsa_graph_info(get(), t.index(), &i);
         return detail::made<qtsa_tensor_info>(status, i);
     }
 
   private:
-    static std::int32_t rank(ints shape) noexcept { return static_cast<std::int32_t>(shape.size()); }
+    static failure none() { return {QTSA_ERR_INVALID_HANDLE, "the graph was never created, or moved from"}; }
+    static std::int32_t rank(const sizes &shape) noexcept { return static_cast<std::int32_t>(shape.size()); }
+    /* Its tensors may outlive it, and must not find it. */
+    void end() noexcept {
+        if (core_) {
+            core_->h = {};
+        }
+    }
+    bool going() {
+#ifndef QTSACCEL_NO_EXCEPTIONS
+        if (!core_) {
+            throw error(none());
+        }
+#endif
+        return core_ && core_->going();
+    }
     template <class Call>
     tensor add(Call call) {
         qtsa_tensor t = QTSA_NONE;
-        if (core_->going()) {
+        if (going()) {
             core_->check(call(&t));
         }
-        return {core_.get(), t};
+        return {core_, t};
     }
-    std::unique_ptr<detail::graph_core> core_;
+    detail::shared_core core_;
 };
 
 namespace detail {
 
 template <std::size_t N>
-std::array<tensor, N> add_op(graph_core *core, const char *name, span<const tensor> inputs, const attributes &attrs) {
+std::array<tensor, N> add_op(const shared_core &core, const char *name, span<const tensor> inputs,
+                             const attributes &attrs) {
     std::array<tensor, N> made;
     made.fill(tensor(core, QTSA_NONE));
-    if (core == nullptr || !core->going()) {
+#ifndef QTSACCEL_NO_EXCEPTIONS
+    if (!core) {
+        throw error(failure{QTSA_ERR_INVALID_ARGUMENT, std::string(name) + ": there is no graph to add it to: no input "
+                                                                           "is a tensor of one, or it was moved from"});
+    }
+#endif
+    if (!core || !core->going()) {
         return made;
     }
     std::vector<qtsa_tensor> in;
@@ -717,15 +887,10 @@ std::array<tensor, N> add_op(graph_core *core, const char *name, span<const tens
 
 template <std::size_t N>
 std::array<tensor, N> add_op(const char *name, std::initializer_list<tensor> inputs, const attributes &attrs) {
-    graph_core *core = nullptr;
+    shared_core core;
     for (const tensor &t : inputs) {
         core = core == nullptr ? t.core() : core;
     }
-#ifndef QTSACCEL_NO_EXCEPTIONS
-    if (core == nullptr) {
-        throw error(failure{QTSA_ERR_INVALID_ARGUMENT, std::string(name) + ": no input is a tensor of a graph"});
-    }
-#endif
     return add_op<N>(core, name, span<const tensor>(inputs), attrs);
 }
 
@@ -757,6 +922,15 @@ class session : public detail::handle<qtsa_session, qtsa_session_free> {
     template <class T>
     result<void> write(const std::string &state, span<T> from, std::size_t offset = 0) {
         return detail::done(qtsa_session_write(get(), state.c_str(), offset, from.data(), detail::bytes(from)));
+    }
+    /* The same of whatever has data() and size(), or an array. */
+    template <class C, class = detail::listed<C>>
+    result<void> read(const std::string &state, C &&to, std::size_t offset = 0) const {
+        return read(state, span(to), offset);
+    }
+    template <class C, class = detail::listed<C>>
+    result<void> write(const std::string &state, const C &from, std::size_t offset = 0) {
+        return write(state, span(from), offset);
     }
     result<void> cancel() const { return detail::done(qtsa_session_cancel(get())); }
 };

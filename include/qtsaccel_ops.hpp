@@ -198,7 +198,7 @@ public:
 
 /** start, start + step, start + 2 step, ...: count numbers. */
 /** count: how many (1 or more). */
-inline tensor arange(graph &to, std::int64_t count, arange_attrs attrs = {}) {
+inline tensor arange(graph &to, size_arg count, arange_attrs attrs = {}) {
     attrs.set("count", count);
     return detail::add_op<1>(to, "arange", {}, attrs)[0];
 }
@@ -206,7 +206,7 @@ inline tensor arange(graph &to, std::int64_t count, arange_attrs attrs = {}) {
 class argmax_attrs : public attributes {
 public:
     /** the axis; negative counts from the end (-4 to 3). */
-    argmax_attrs &axis(std::int64_t v) { set("axis", v); return *this; }
+    argmax_attrs &axis(size_arg v) { set("axis", v); return *this; }
 };
 
 /** where the largest element along an axis is, the first of equals; the result lacks the axis. */
@@ -219,9 +219,9 @@ public:
     /** the factor of the scores; 0: 1/sqrt(d) (finite in f32). */
     attention_attrs &scale(double v) { set("scale", v); return *this; }
     /** 1: the queries are the last t of the n positions (0 to 1). */
-    attention_attrs &causal(std::int64_t v) { set("causal", v); return *this; }
+    attention_attrs &causal(size_arg v) { set("causal", v); return *this; }
     /** how many keys up to its own position a query sees; 0: all. Needs positions or causal (0 or more). */
-    attention_attrs &window(std::int64_t v) { set("window", v); return *this; }
+    attention_attrs &window(size_arg v) { set("window", v); return *this; }
 };
 
 /** softmax(scale * q k^T + mask) v per head; head h reads key head h / (heads / kv_heads). Visible to query j are all keys; with positions or causal, the keys i <= p_j, where p_j is positions[j] or, with causal, n - t + j; with window w of those, the keys i > p_j - w. Each query must see a key that the mask does not hide. */
@@ -249,7 +249,7 @@ inline tensor clamp(tensor x, double min, double max) {
 
 /** the inputs one behind the other along an axis. */
 /** axis: the axis; negative counts from the end (-4 to 3). */
-inline tensor concat(std::initializer_list<tensor> x, std::int64_t axis) {
+inline tensor concat(std::initializer_list<tensor> x, size_arg axis) {
     attributes attrs;
     attrs.set("axis", axis);
     return detail::add_op<1>("concat", x, attrs)[0];
@@ -258,13 +258,13 @@ inline tensor concat(std::initializer_list<tensor> x, std::int64_t axis) {
 class conv1d_attrs : public attributes {
 public:
     /** input elements from one output to the next (1 to 2147483647). */
-    conv1d_attrs &stride(std::int64_t v) { set("stride", v); return *this; }
+    conv1d_attrs &stride(size_arg v) { set("stride", v); return *this; }
     /** zeros put at both ends, or at the left and the right one (0 to 2147483647). */
-    conv1d_attrs &padding(ints v) { set("padding", v); return *this; }
+    conv1d_attrs &padding(const sizes & v) { set("padding", v); return *this; }
     /** input elements from one kernel element to the next (1 to 2147483647). */
-    conv1d_attrs &dilation(std::int64_t v) { set("dilation", v); return *this; }
+    conv1d_attrs &dilation(size_arg v) { set("dilation", v); return *this; }
     /** into how many groups the channels fall; each output channel reads one (1 to 2147483647). */
-    conv1d_attrs &groups(std::int64_t v) { set("groups", v); return *this; }
+    conv1d_attrs &groups(size_arg v) { set("groups", v); return *this; }
 };
 
 /** out[n, o, i] = bias[o] + sum over c, k of weight[o, c, k] * x[n, c, i*stride + k*dilation - padding], c within o's group, x zero beyond its ends. */
@@ -275,13 +275,13 @@ inline tensor conv1d(tensor x, tensor weight, tensor bias = {}, conv1d_attrs att
 class conv2d_attrs : public attributes {
 public:
     /** input elements from one output to the next: one value, or for h and w (1 to 2147483647). */
-    conv2d_attrs &stride(ints v) { set("stride", v); return *this; }
+    conv2d_attrs &stride(const sizes & v) { set("stride", v); return *this; }
     /** zeros put on all sides; above and below, left and right; or top, left, bottom, right (0 to 2147483647). */
-    conv2d_attrs &padding(ints v) { set("padding", v); return *this; }
+    conv2d_attrs &padding(const sizes & v) { set("padding", v); return *this; }
     /** input elements from one kernel element to the next: one value, or for h and w (1 to 2147483647). */
-    conv2d_attrs &dilation(ints v) { set("dilation", v); return *this; }
+    conv2d_attrs &dilation(const sizes & v) { set("dilation", v); return *this; }
     /** into how many groups the channels fall; each output channel reads one (1 to 2147483647). */
-    conv2d_attrs &groups(std::int64_t v) { set("groups", v); return *this; }
+    conv2d_attrs &groups(size_arg v) { set("groups", v); return *this; }
 };
 
 /** out[n, o, i, j] = bias[o] + sum over c, k, l of weight[o, c, k, l] * x[n, c, i*stride + k*dilation - padding, j*stride + l*dilation - padding], c within o's group, x zero beyond its edges. */
@@ -292,15 +292,15 @@ inline tensor conv2d(tensor x, tensor weight, tensor bias = {}, conv2d_attrs att
 class conv_transpose1d_attrs : public attributes {
 public:
     /** output elements from one input to the next (1 to 2147483647). */
-    conv_transpose1d_attrs &stride(std::int64_t v) { set("stride", v); return *this; }
+    conv_transpose1d_attrs &stride(size_arg v) { set("stride", v); return *this; }
     /** how many outputs are cut off at both ends, or at the left and the right one (0 to 2147483647). */
-    conv_transpose1d_attrs &padding(ints v) { set("padding", v); return *this; }
+    conv_transpose1d_attrs &padding(const sizes & v) { set("padding", v); return *this; }
     /** how many outputs more there are at the right end, less than stride or dilation (0 to 2147483647). */
-    conv_transpose1d_attrs &output_padding(std::int64_t v) { set("output_padding", v); return *this; }
+    conv_transpose1d_attrs &output_padding(size_arg v) { set("output_padding", v); return *this; }
     /** output elements from one kernel element to the next (1 to 2147483647). */
-    conv_transpose1d_attrs &dilation(std::int64_t v) { set("dilation", v); return *this; }
+    conv_transpose1d_attrs &dilation(size_arg v) { set("dilation", v); return *this; }
     /** into how many groups the channels fall (1 to 2147483647). */
-    conv_transpose1d_attrs &groups(std::int64_t v) { set("groups", v); return *this; }
+    conv_transpose1d_attrs &groups(size_arg v) { set("groups", v); return *this; }
 };
 
 /** each x[n, c, i] adds weight[c, o, k] * x[n, c, i] to out[n, o, i*stride + k*dilation - padding], o within c's group; then the bias. */
@@ -317,7 +317,7 @@ inline tensor cos(tensor x) {
 class cumsum_attrs : public attributes {
 public:
     /** the axis; negative counts from the end (-4 to 3). */
-    cumsum_attrs &axis(std::int64_t v) { set("axis", v); return *this; }
+    cumsum_attrs &axis(size_arg v) { set("axis", v); return *this; }
 };
 
 /** the sums of the elements up to each one, along an axis. */
@@ -333,7 +333,7 @@ public:
 
 /** channels rearranged into blocks of an image: with mode "CRD" out[n, c, i*block + k, j*block + l] = x[n, (c*block + k)*block + l, i, j], with "DCR" the channel is (k*block + l)*channels + c. */
 /** block: the length of a block's edge (1 to 65536). */
-inline tensor depth_to_space(tensor x, std::int64_t block, depth_to_space_attrs attrs = {}) {
+inline tensor depth_to_space(tensor x, size_arg block, depth_to_space_attrs attrs = {}) {
     attrs.set("block", block);
     return detail::add_op<1>("depth_to_space", {x}, attrs)[0];
 }
@@ -369,7 +369,7 @@ inline tensor exp(tensor x) {
 
 /** x stretched to a shape as in numpy's broadcasting. */
 /** shape: the result's shape (1 or more). */
-inline tensor expand(tensor x, ints shape) {
+inline tensor expand(tensor x, const sizes & shape) {
     attributes attrs;
     attrs.set("shape", shape);
     return detail::add_op<1>("expand", {x}, attrs)[0];
@@ -389,7 +389,7 @@ inline tensor gelu(tensor x, gelu_attrs attrs = {}) {
 class glu_attrs : public attributes {
 public:
     /** the axis that is halved; negative counts from the end (-4 to 3). */
-    glu_attrs &axis(std::int64_t v) { set("axis", v); return *this; }
+    glu_attrs &axis(size_arg v) { set("axis", v); return *this; }
 };
 
 /** a * sigmoid(b), a and b the two halves of x along an axis. */
@@ -405,7 +405,7 @@ public:
 
 /** layer_norm over groups of channels and all positions, then * weight + bias per channel. */
 /** groups: how many groups the channels (axis 1) form, in order (1 to 2147483647). */
-inline tensor group_norm(tensor x, std::int64_t groups, tensor weight = {}, tensor bias = {}, group_norm_attrs attrs = {}) {
+inline tensor group_norm(tensor x, size_arg groups, tensor weight = {}, tensor bias = {}, group_norm_attrs attrs = {}) {
     attrs.set("groups", groups);
     return detail::add_op<1>("group_norm", {x, weight, bias}, attrs)[0];
 }
@@ -447,7 +447,7 @@ inline tensor log(tensor x) {
 class log_softmax_attrs : public attributes {
 public:
     /** the axis; negative counts from the end (-4 to 3). */
-    log_softmax_attrs &axis(std::int64_t v) { set("axis", v); return *this; }
+    log_softmax_attrs &axis(size_arg v) { set("axis", v); return *this; }
 };
 
 /** x - max - log(sum(exp(x - max))) along an axis. */
@@ -501,7 +501,7 @@ public:
 
 /** x with elements put before and behind along each axis: a value, or with mode "reflect" x's own, mirrored at its outermost ones. */
 /** pads: how many before each axis, then how many behind each (0 to 1099511627776). */
-inline tensor pad(tensor x, ints pads, pad_attrs attrs = {}) {
+inline tensor pad(tensor x, const sizes & pads, pad_attrs attrs = {}) {
     attrs.set("pads", pads);
     return detail::add_op<1>("pad", {x}, attrs)[0];
 }
@@ -509,9 +509,9 @@ inline tensor pad(tensor x, ints pads, pad_attrs attrs = {}) {
 class reduce_max_attrs : public attributes {
 public:
     /** the axis; negative counts from the end (-4 to 3). */
-    reduce_max_attrs &axis(std::int64_t v) { set("axis", v); return *this; }
+    reduce_max_attrs &axis(size_arg v) { set("axis", v); return *this; }
     /** 1: the axis stays, with length 1; 0: it goes (0 to 1). */
-    reduce_max_attrs &keepdims(std::int64_t v) { set("keepdims", v); return *this; }
+    reduce_max_attrs &keepdims(size_arg v) { set("keepdims", v); return *this; }
 };
 
 /** the largest element along an axis. */
@@ -522,9 +522,9 @@ inline tensor reduce_max(tensor x, reduce_max_attrs attrs = {}) {
 class reduce_mean_attrs : public attributes {
 public:
     /** the axis; negative counts from the end (-4 to 3). */
-    reduce_mean_attrs &axis(std::int64_t v) { set("axis", v); return *this; }
+    reduce_mean_attrs &axis(size_arg v) { set("axis", v); return *this; }
     /** 1: the axis stays, with length 1; 0: it goes (0 to 1). */
-    reduce_mean_attrs &keepdims(std::int64_t v) { set("keepdims", v); return *this; }
+    reduce_mean_attrs &keepdims(size_arg v) { set("keepdims", v); return *this; }
 };
 
 /** the mean along an axis. */
@@ -535,9 +535,9 @@ inline tensor reduce_mean(tensor x, reduce_mean_attrs attrs = {}) {
 class reduce_sum_attrs : public attributes {
 public:
     /** the axis; negative counts from the end (-4 to 3). */
-    reduce_sum_attrs &axis(std::int64_t v) { set("axis", v); return *this; }
+    reduce_sum_attrs &axis(size_arg v) { set("axis", v); return *this; }
     /** 1: the axis stays, with length 1; 0: it goes (0 to 1). */
-    reduce_sum_attrs &keepdims(std::int64_t v) { set("keepdims", v); return *this; }
+    reduce_sum_attrs &keepdims(size_arg v) { set("keepdims", v); return *this; }
 };
 
 /** the sum along an axis. */
@@ -553,7 +553,7 @@ inline tensor relu(tensor x) {
 
 /** the same elements in another shape, in row-major order. */
 /** shape: the new shape; one dimension may be -1 for what is left over (-1 or more). */
-inline tensor reshape(tensor x, ints shape) {
+inline tensor reshape(tensor x, const sizes & shape) {
     attributes attrs;
     attrs.set("shape", shape);
     return detail::add_op<1>("reshape", {x}, attrs)[0];
@@ -577,7 +577,7 @@ public:
     /** which elements pair up ("half", "interleaved"). */
     rope_attrs &mode(const char * v) { set("mode", v); return *this; }
     /** how many elements of each head turn, even; 0: all (0 to 2147483647). */
-    rope_attrs &dims(std::int64_t v) { set("dims", v); return *this; }
+    rope_attrs &dims(size_arg v) { set("dims", v); return *this; }
     /** what positions are multiplied by (finite in f32). */
     rope_attrs &scale(double v) { set("scale", v); return *this; }
 };
@@ -621,16 +621,16 @@ inline tensor sin(tensor x) {
 class slice_attrs : public attributes {
 public:
     /** the first element. */
-    slice_attrs &start(std::int64_t v) { set("start", v); return *this; }
+    slice_attrs &start(size_arg v) { set("start", v); return *this; }
     /** where it ends; with step < 0, an end further from the axis' end than its length goes through to the first element. */
-    slice_attrs &end(std::int64_t v) { set("end", v); return *this; }
+    slice_attrs &end(size_arg v) { set("end", v); return *this; }
     /** from one element to the next, not 0. */
-    slice_attrs &step(std::int64_t v) { set("step", v); return *this; }
+    slice_attrs &step(size_arg v) { set("step", v); return *this; }
 };
 
 /** along an axis the elements start, start + step, ... before end (step < 0: down to but without end); negative start and end count from the axis' end, beyond it they are clamped. */
 /** axis: the axis; negative counts from the end (-4 to 3). */
-inline tensor slice(tensor x, std::int64_t axis, slice_attrs attrs = {}) {
+inline tensor slice(tensor x, size_arg axis, slice_attrs attrs = {}) {
     attrs.set("axis", axis);
     return detail::add_op<1>("slice", {x}, attrs)[0];
 }
@@ -644,7 +644,7 @@ inline tensor snake(tensor x, tensor alpha, tensor beta) {
 class softmax_attrs : public attributes {
 public:
     /** the axis that comes to 1; negative counts from the end (-4 to 3). */
-    softmax_attrs &axis(std::int64_t v) { set("axis", v); return *this; }
+    softmax_attrs &axis(size_arg v) { set("axis", v); return *this; }
 };
 
 /** exp(x) / sum(exp(x)) along an axis. */
@@ -702,7 +702,7 @@ inline tensor tanh(tensor x) {
 
 /** the k largest elements of each row, largest first, and where they are; the first of equals comes first. */
 /** k: how many, at most the row's length (1 or more). */
-inline std::array<tensor, 2> top_k(tensor x, std::int64_t k) {
+inline std::array<tensor, 2> top_k(tensor x, size_arg k) {
     attributes attrs;
     attrs.set("k", k);
     return detail::add_op<2>("top_k", {x}, attrs);
@@ -710,7 +710,7 @@ inline std::array<tensor, 2> top_k(tensor x, std::int64_t k) {
 
 /** the axes in another order: axis i of the result is axis axes[i] of x. */
 /** axes: a permutation of the axes; negative counts from the end (-4 to 3). */
-inline tensor transpose(tensor x, ints axes) {
+inline tensor transpose(tensor x, const sizes & axes) {
     attributes attrs;
     attrs.set("axes", axes);
     return detail::add_op<1>("transpose", {x}, attrs)[0];
@@ -719,7 +719,7 @@ inline tensor transpose(tensor x, ints axes) {
 class upsample_attrs : public attributes {
 public:
     /** the factor, 1 or more: one value, or for h and w (1 to 65536). */
-    upsample_attrs &scale(ints v) { set("scale", v); return *this; }
+    upsample_attrs &scale(const sizes & v) { set("scale", v); return *this; }
     /** which elements are taken ("nearest"). */
     upsample_attrs &mode(const char * v) { set("mode", v); return *this; }
 };

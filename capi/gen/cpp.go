@@ -48,7 +48,7 @@ func cppOps(h *header) ([]byte, error) {
 
 // cppAttrTypes are the types that attributes have as parameters.
 var cppAttrTypes = map[ops.AttrType]string{
-	ops.Int: "std::int64_t", ops.Real: "double", ops.Text: "const char *", ops.Ints: "ints", ops.Reals: "reals",
+	ops.Int: "size_arg", ops.Real: "double", ops.Text: "const char *", ops.Ints: "const sizes &", ops.Reals: "reals",
 }
 
 func cppOp(b *bytes.Buffer, op *ops.Op) {

@@ -35,6 +35,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from ._dim import Size
 from ._graph import Graph, Operand, Tensor, add_op
 
 `)
@@ -112,7 +113,7 @@ func tuple(items []string) string {
 // pythonAttr is an attribute's type, and its default where it has one.
 func pythonAttr(a ops.Attr) string {
 	typ := map[ops.AttrType]string{
-		ops.Int: "int", ops.Real: "float", ops.Text: "str", ops.Ints: "int | Sequence[int]", ops.Reals: "float | Sequence[float]",
+		ops.Int: "Size", ops.Real: "float", ops.Text: "str", ops.Ints: "Size | Sequence[Size]", ops.Reals: "float | Sequence[float]",
 	}[a.Type]
 	d := a.Default
 	switch d.Type {

@@ -13,8 +13,8 @@ import (
 // swiftTypes are the types that attributes have as parameters, and the cases of
 // Attribute that hold them.
 var swiftTypes = map[ops.AttrType][2]string{
-	ops.Int: {"Int", "int"}, ops.Real: {"Double", "float"}, ops.Text: {"String", "string"},
-	ops.Ints: {"[Int]", "ints"}, ops.Reals: {"[Double]", "floats"},
+	ops.Int: {"any Size", "int"}, ops.Real: {"Double", "float"}, ops.Text: {"String", "string"},
+	ops.Ints: {"[any Size]", "ints"}, ops.Reals: {"[Double]", "floats"},
 }
 
 // swiftValues writes Values.swift: the header's element types and statuses.

@@ -13,8 +13,8 @@ import (
 
 // Snapshot is a graph as it was at one moment.
 type Snapshot struct {
+	sizes
 	graph   *Graph
-	dims    []Dim
 	tensors []tensorDef
 	nodes   []nodeDef
 	inputs  []ops.Ref
@@ -89,7 +89,8 @@ func (s *Snapshot) CheckDims(dims []int64) error {
 	return nil
 }
 
-func (s *Snapshot) dimsText(dims []int64) string {
+// DimsText writes values of the dynamic dimensions, each behind a space: " n=3".
+func (s *Snapshot) DimsText(dims []int64) string {
 	var b strings.Builder
 	for i, d := range s.dims {
 		fmt.Fprintf(&b, " %s=%d", d.Name, dims[i])
@@ -164,7 +165,7 @@ func (s *Snapshot) Ports(dims []int64) (Ports, error) {
 // view computes every type for values of the dynamic dimensions, and the bounds
 // of the inputs that serve as indices.
 func (s *Snapshot) view(dims []int64) (*view, map[ops.Ref]int64, error) {
-	v := &view{dims: dims, types: make([]tensor.Type, len(s.tensors)), calls: make([]*ops.Call, len(s.nodes))}
+	v := &view{sizes: &s.sizes, dims: dims, types: make([]tensor.Type, len(s.tensors)), calls: make([]*ops.Call, len(s.nodes))}
 	below := map[ops.Ref]int64{}
 	for i := range s.tensors {
 		if s.tensors[i].node >= 0 {
@@ -172,7 +173,7 @@ func (s *Snapshot) view(dims []int64) (*view, map[ops.Ref]int64, error) {
 		}
 		t, err := v.leaf(&s.tensors[i])
 		if err != nil {
-			return nil, nil, status.Wrapf(err, "%v %q, with%s", s.tensors[i].kind, s.tensors[i].name, s.dimsText(dims))
+			return nil, nil, status.Wrapf(err, "%v %q, with%s", s.tensors[i].kind, s.tensors[i].name, s.DimsText(dims))
 		}
 		v.types[i] = t
 	}
@@ -187,7 +188,7 @@ func (s *Snapshot) view(dims []int64) (*view, map[ops.Ref]int64, error) {
 			err = s.bound(v, n, c, below)
 		}
 		if err != nil {
-			return nil, nil, status.Wrapf(err, "op %d %q, with%s", i, n.op.Name, s.dimsText(dims))
+			return nil, nil, status.Wrapf(err, "op %d %q, with%s", i, n.op.Name, s.DimsText(dims))
 		}
 	}
 	return v, below, nil

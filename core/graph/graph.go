@@ -5,7 +5,7 @@ package graph
 
 import (
 	"fmt"
-	"math"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -26,16 +26,28 @@ type Graph struct {
 	data    Snapshot
 	current map[string]ops.Ref // each state's newest value
 	held    map[*weights.Weights]bool
+	atoms   map[string]int // where each is in data
+	exprs   map[string]int
+	salt    int64 // of the numbers of its tensors
 	// Every tensor's type with the dynamic dimensions at their smallest and at
 	// their largest: what fits at both ends is taken, and checked again for the
 	// values that a plan meets.
 	low, high view
+	// between has values between these, which need not fit: it shows what depends on
+	// dynamic dimensions and is the same at both ends.
+	between view
 }
 
 // New makes an empty graph with one reference. The label names it in messages.
 func New(label string) *Graph {
-	g := &Graph{label: label, current: map[string]ops.Ref{}, held: map[*weights.Weights]bool{}}
+	n := graphs.Add(1)
+	g := &Graph{
+		label: label, current: map[string]ops.Ref{}, held: map[*weights.Weights]bool{},
+		atoms: map[string]int{}, exprs: map[string]int{}, salt: saltOf(n),
+	}
 	g.data.graph = g
+	g.data.first = firstOf(n)
+	g.low.sizes, g.high.sizes, g.between.sizes = &g.data.sizes, &g.data.sizes, &g.data.sizes
 	g.refs.Store(1)
 	return g
 }
@@ -54,42 +66,6 @@ func (g *Graph) Release() {
 		w.Release()
 	}
 	g.held = nil
-}
-
-// firstDim is the number that stands for dynamic dimension 0 in shapes and
-// attributes; the following ones stand for the others. Nothing else that a shape
-// or an attribute holds is that small.
-const firstDim = math.MinInt64
-
-// MaxDims is the greatest number of dynamic dimensions of a graph.
-const MaxDims = 64
-
-// Dim is a dynamic dimension.
-type Dim struct {
-	Name     string
-	Min, Max int64
-}
-
-// Dim declares a dynamic dimension and gives the number that stands for it.
-func (g *Graph) Dim(name string, minimum, maximum int64) (int64, error) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	for _, d := range g.data.dims {
-		if d.Name == name {
-			return 0, g.errorf(status.AlreadyExists, "dynamic dimension %q is declared already", name)
-		}
-	}
-	if minimum < 1 || maximum < minimum {
-		return 0, g.errorf(status.InvalidArgument, "dynamic dimension %q ranges from %d to %d, want 1 <= min <= max",
-			name, minimum, maximum)
-	}
-	if len(g.data.dims) == MaxDims {
-		return 0, g.errorf(status.InvalidArgument, "more than %d dynamic dimensions", MaxDims)
-	}
-	g.data.dims = append(g.data.dims, Dim{name, minimum, maximum})
-	g.low.dims = append(g.low.dims, minimum)
-	g.high.dims = append(g.high.dims, maximum)
-	return firstDim + int64(len(g.data.dims)-1), nil
 }
 
 // Input adds a tensor that the host uploads at each run. Its dimensions may be
@@ -148,7 +124,10 @@ func (g *Graph) State(name string, t tensor.Type) (ops.Ref, error) {
 		return ops.None, g.errorf(status.InvalidArgument, "state %q is %v, want f32 or f16", name, t.DType)
 	}
 	for _, d := range t.Shape {
-		if _, dynamic := dimIndex(d); dynamic {
+		if !isPlain(d) {
+			if _, err := g.data.expr(d); err != nil {
+				return ops.None, g.wrap(status.Wrapf(err, "state %q", name))
+			}
 			return ops.None, g.errorf(status.InvalidArgument, "state %q has a dynamic dimension: a state's shape is fixed", name)
 		}
 	}
@@ -163,11 +142,15 @@ func (g *Graph) State(name string, t tensor.Type) (ops.Ref, error) {
 func (g *Graph) addLeaf(def tensorDef) (ops.Ref, error) {
 	low, err := g.low.leaf(&def)
 	if err != nil {
-		return ops.None, g.wrap(status.Wrapf(err, "%v %q", def.kind, def.name))
+		return ops.None, g.wrap(status.Wrapf(g.leafAtDims(err, &def, &g.low), "%v %q", def.kind, def.name))
 	}
 	high, err := g.high.leaf(&def)
 	if err != nil {
-		return ops.None, g.wrap(status.Wrapf(err, "%v %q", def.kind, def.name))
+		return ops.None, g.wrap(status.Wrapf(g.leafAtDims(err, &def, &g.high), "%v %q", def.kind, def.name))
+	}
+	between, err := g.between.leaf(&def)
+	if err != nil {
+		between = tensor.Type{}
 	}
 	def.node = -1
 	// The caller's array is not kept.
@@ -175,6 +158,7 @@ func (g *Graph) addLeaf(def tensorDef) (ops.Ref, error) {
 	g.data.tensors = append(g.data.tensors, def)
 	g.low.types = append(g.low.types, low)
 	g.high.types = append(g.high.types, high)
+	g.between.types = append(g.between.types, between)
 	return ops.Ref(len(g.data.tensors) - 1), nil
 }
 
@@ -196,6 +180,9 @@ func (g *Graph) Op(name string, in []ops.Ref, attrs []ops.AttrArg, nOut int) ([]
 func (g *Graph) addOp(op *ops.Op, in []ops.Ref, attrs []ops.AttrArg, nOut int) ([]ops.Ref, error) {
 	if nOut != len(op.Outputs) {
 		return nil, status.Errorf(status.InvalidArgument, "%d outputs are asked for, the operator has %d", nOut, len(op.Outputs))
+	}
+	if err := g.checkReals(op, attrs); err != nil {
+		return nil, err
 	}
 	values, err := op.Bind(attrs)
 	if err != nil {
@@ -240,7 +227,23 @@ func (g *Graph) addOp(op *ops.Op, in []ops.Ref, attrs []ops.AttrArg, nOut int) (
 	g.data.nodes = append(g.data.nodes, n)
 	g.low.append(low)
 	g.high.append(high)
+	g.between.append(g.between.try(&n))
 	return append([]ops.Ref(nil), out...), nil
+}
+
+// checkReals keeps dynamic dimensions out of float attributes, which take whole numbers.
+func (g *Graph) checkReals(op *ops.Op, attrs []ops.AttrArg) error {
+	for _, a := range attrs {
+		isReal := slices.ContainsFunc(op.Attrs, func(o ops.Attr) bool { return o.Name == a.Name && o.Type == ops.Real })
+		if isReal && a.Value.Type == ops.Int && !isPlain(a.Value.Int) {
+			e, err := g.data.expr(a.Value.Int)
+			if err != nil {
+				return status.Wrapf(err, "attribute %q", a.Name)
+			}
+			return status.Errorf(status.InvalidArgument, "attribute %q is a float, which %q cannot be given for", a.Name, g.data.text(e))
+		}
+	}
+	return nil
 }
 
 // checkInput looks at what of an input does not depend on types.
@@ -249,7 +252,7 @@ func (g *Graph) checkInput(op *ops.Op, i int, r ops.Ref) error {
 		return nil
 	}
 	if r < 0 || int(r) >= len(g.data.tensors) {
-		return status.Errorf(status.InvalidArgument, "input %d is tensor %d, the graph has %d tensors", i, r, len(g.data.tensors))
+		return status.Errorf(status.InvalidArgument, "input %d is %s", i, g.noTensor(r))
 	}
 	def, spec := &g.data.tensors[r], op.InputSpec(i)
 	if def.isState() && g.current[def.name] != r {
@@ -273,7 +276,7 @@ func (g *Graph) Output(name string, r ops.Ref) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if r < 0 || int(r) >= len(g.data.tensors) {
-		return g.errorf(status.InvalidArgument, "output %q is tensor %d, the graph has %d tensors", name, r, len(g.data.tensors))
+		return g.errorf(status.InvalidArgument, "output %q is %s", name, g.noTensor(r))
 	}
 	for _, o := range g.data.outputs {
 		if o.name == name {
@@ -287,18 +290,27 @@ func (g *Graph) Output(name string, r ops.Ref) error {
 	return nil
 }
 
+// noTensor says what is wrong with a tensor that the graph does not have.
+func (g *Graph) noTensor(r ops.Ref) string {
+	if r == ops.None {
+		return "none"
+	}
+	return fmt.Sprintf("tensor %d, the graph has %d tensors", r, len(g.data.tensors))
+}
+
 // Info gives a tensor's type, with -1 for a dimension that depends on a dynamic
 // one, and its size in bytes with the dynamic dimensions at their largest.
 func (g *Graph) Info(r ops.Ref) (tensor.Type, int64, error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if r < 0 || int(r) >= len(g.data.tensors) {
-		return tensor.Type{}, 0, g.errorf(status.InvalidArgument, "tensor %d does not exist, the graph has %d", r, len(g.data.tensors))
+		return tensor.Type{}, 0, g.errorf(status.InvalidArgument, "the tensor is %s", g.noTensor(r))
 	}
-	low, high := g.low.types[r], g.high.types[r]
+	low, high, between := g.low.types[r], g.high.types[r], g.between.types[r]
 	t := tensor.Type{DType: high.DType, Shape: append(tensor.Shape{}, high.Shape...)}
 	for i := range t.Shape {
-		if low.Shape[i] != high.Shape[i] {
+		leaf := g.data.tensors[r].node < 0 && !isPlain(g.data.tensors[r].declared.Shape[i])
+		if leaf || low.Shape[i] != high.Shape[i] || len(between.Shape) == len(high.Shape) && between.Shape[i] != high.Shape[i] {
 			t.Shape[i] = -1
 		}
 	}
@@ -344,7 +356,15 @@ func (g *Graph) atDims(err error, v *view) error {
 	if len(v.dims) == 0 {
 		return err
 	}
-	return status.Wrapf(err, "with%s", g.data.dimsText(v.dims))
+	return status.Wrapf(err, "with%s", g.data.DimsText(v.dims))
+}
+
+// leafAtDims is atDims for a tensor of which only a dynamic shape depends on them.
+func (g *Graph) leafAtDims(err error, def *tensorDef, v *view) error {
+	if !slices.ContainsFunc(def.declared.Shape, func(d int64) bool { return !isPlain(d) }) {
+		return err
+	}
+	return g.atDims(err, v)
 }
 
 // describe lists an operator's inputs for a message.

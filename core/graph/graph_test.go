@@ -133,9 +133,9 @@ func TestErrorsNameTheOperatorAndLeaveTheGraph(t *testing.T) {
 		},
 		{"zero", func() error { _, err := g.Input("zero", f32(0)); return err }, status.InvalidArgument, []string{"is 0"}},
 		{"weight name", func() error { _, err := g.Weight(w, "nose.weight"); return err }, status.NotFound, []string{"nose.weight"}},
-		{"output tensor", func() error { return g.Output("y", -1) }, status.InvalidArgument, []string{"tensor -1"}},
+		{"output tensor", func() error { return g.Output("y", -1) }, status.InvalidArgument, []string{`output "y" is none`}},
 		{"state dtype", func() error { _, err := g.State("s", i32(1)); return err }, status.InvalidArgument, []string{"want f32 or f16"}},
-		{"foreign dimension", func() error { _, err := g.Input("d", f32(firstDim)); return err }, status.InvalidArgument, []string{"not of this graph"}},
+		{"foreign dimension", func() error { _, err := g.Input("d", f32(firstToken)); return err }, status.InvalidArgument, []string{"nor a dynamic dimension of this graph"}},
 		{"no output", func() error { _, err := g.Bind(nil, everything); return err }, status.InvalidArgument, []string{"no output"}},
 	} {
 		t.Run(c.about, func(t *testing.T) {
@@ -248,8 +248,26 @@ func TestIndicesAreBounded(t *testing.T) {
 	scores := input(t, g, "scores", f32(3, 7))
 	best := must(t, g, "argmax", []ops.Ref{scores})
 	must(t, g, "embedding", []ops.Ref{large, best})
-	_, err = g.Op("embedding", []ops.Ref{small, best}, nil, 1)
-	require.ErrorContains(t, err, "below 5")
+	flatBest := must(t, g, "reshape", []ops.Ref{best}, ops.IntsAttr("shape", 3, 1))
+	far := must(t, g, "arange", nil, ops.IntAttr("count", 9))
+	row := must(t, g, "cast", []ops.Ref{must(t, g, "slice", []ops.Ref{scores}, ops.IntAttr("axis", 0), ops.IntAttr("start", 0), ops.IntAttr("end", 1))}, ops.TextAttr("dtype", "i32"))
+	sum := must(t, g, "cast", []ops.Ref{must(t, g, "relu", []ops.Ref{scores})}, ops.TextAttr("dtype", "i32"))
+	narrow := must(t, g, "cast", []ops.Ref{must(t, g, "cast", []ops.Ref{far}, ops.TextAttr("dtype", "i8"))}, ops.TextAttr("dtype", "i32"))
+	for _, c := range []struct {
+		ids   ops.Ref
+		words string
+	}{
+		{best, `input "ids" holds indices below 5: op 3 "argmax" gives values up to 6`},
+		{flatBest, `input "ids" holds indices below 5: op 3 "argmax" gives values up to 6`},
+		{must(t, g, "cast", []ops.Ref{far}, ops.TextAttr("dtype", "i32")), `below 5: op 6 "arange" gives values up to 8`},
+		{row, `below 5: input "scores" of the graph is f32, and they must come from an integer one`},
+		{sum, `below 5: what op 9 "relu" gives has no bound; they must come from an integer input or`},
+		{narrow, `below 5: what op 11 "cast" gives with these inputs and attributes has no bound`},
+	} {
+		_, err = g.Op("embedding", []ops.Ref{small, c.ids}, nil, 1)
+		require.Equal(t, status.InvalidArgument, status.Of(err))
+		require.ErrorContains(t, err, c.words)
+	}
 }
 
 func TestDecomposition(t *testing.T) {

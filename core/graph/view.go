@@ -36,36 +36,35 @@ type output struct {
 // view is the graph's tensors and calls for given values of the dynamic
 // dimensions.
 type view struct {
+	sizes *sizes
 	dims  []int64
 	types []tensor.Type
 	calls []*ops.Call
 }
 
-// dimIndex says which dynamic dimension a number stands for, if any.
-func dimIndex(d int64) (int, bool) {
-	if d < firstDim+MaxDims {
-		return int(d - firstDim), true
+// resolve gives what a number of a shape or an attribute stands for.
+func (v *view) resolve(n int64) (int64, error) {
+	if isPlain(n) {
+		return n, nil
 	}
-	return 0, false
-}
-
-func (v *view) resolve(d int64) (int64, error) {
-	i, dynamic := dimIndex(d)
-	if !dynamic {
-		return d, nil
+	e, err := v.sizes.expr(n)
+	if err != nil {
+		return 0, err
 	}
-	if i >= len(v.dims) {
-		return 0, status.Errorf(status.InvalidArgument, "dynamic dimension number %d is not of this graph", i)
+	value, err := v.sizes.value(e, v.dims)
+	if err == nil && value < 0 {
+		// -1 would mean another thing in many an attribute, "to the last" in a slice.
+		err = status.Errorf(status.InvalidArgument, "%q is %d, it must not be negative", v.sizes.text(e), value)
 	}
-	return v.dims[i], nil
+	return value, err
 }
 
 func (v *view) resolveAll(in []int64) ([]int64, error) {
 	out := make([]int64, len(in))
-	for i, d := range in {
+	for i, n := range in {
 		var err error
-		if out[i], err = v.resolve(d); err != nil {
-			return nil, err
+		if out[i], err = v.resolve(n); err != nil {
+			return nil, status.Wrapf(err, "number %d", i)
 		}
 	}
 	return out, nil
@@ -73,9 +72,17 @@ func (v *view) resolveAll(in []int64) ([]int64, error) {
 
 // leaf gives the type of a tensor that no node computes.
 func (v *view) leaf(def *tensorDef) (tensor.Type, error) {
-	shape, err := v.resolveAll(def.declared.Shape)
-	if err != nil {
-		return tensor.Type{}, err
+	shape := make(tensor.Shape, len(def.declared.Shape))
+	for i, n := range def.declared.Shape {
+		var err error
+		if shape[i], err = v.resolve(n); err != nil {
+			return tensor.Type{}, status.Wrapf(err, "dimension %d", i)
+		}
+		if shape[i] < 1 && !isPlain(n) {
+			e, _ := v.sizes.expr(n)
+			return tensor.Type{}, status.Errorf(status.InvalidArgument, "dimension %d: %q is %d, it must be at least 1",
+				i, v.sizes.text(e), shape[i])
+		}
 	}
 	t := tensor.Type{DType: def.declared.DType, Shape: shape}
 	return t, t.Check(false)
@@ -92,14 +99,30 @@ func (v *view) call(n *nodeDef) (*ops.Call, error) {
 	attrs := append([]ops.AttrValue(nil), n.attrs...)
 	for i := range attrs {
 		var err error
-		if attrs[i].Int, err = v.resolve(attrs[i].Int); err != nil {
-			return nil, err
+		if attrs[i].Type == ops.Int {
+			attrs[i].Int, err = v.resolve(attrs[i].Int)
+		} else {
+			attrs[i].Ints, err = v.resolveAll(attrs[i].Ints)
 		}
-		if attrs[i].Ints, err = v.resolveAll(attrs[i].Ints); err != nil {
-			return nil, err
+		if err != nil {
+			return nil, status.Wrapf(err, "attribute %q", n.op.Attrs[i].Name)
 		}
 	}
 	return n.op.NewCall(in, attrs)
+}
+
+// try is call where a failure is none: there are no types then, nor for what comes of it.
+func (v *view) try(n *nodeDef) *ops.Call {
+	for _, r := range n.in {
+		if r != ops.None && v.types[r].DType == 0 {
+			return &ops.Call{Out: make([]tensor.Type, len(n.out))}
+		}
+	}
+	c, err := v.call(n)
+	if err != nil {
+		return &ops.Call{Out: make([]tensor.Type, len(n.out))}
+	}
+	return c
 }
 
 func (v *view) append(c *ops.Call) {

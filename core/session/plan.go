@@ -1,6 +1,7 @@
 package session
 
 import (
+	"fmt"
 	"math"
 	"sync/atomic"
 
@@ -163,7 +164,7 @@ func (p *Plan) Run(in, out []backend.Buffer, o RunOptions) error {
 	if err != nil {
 		return err
 	}
-	if err := i.check(in, out); err != nil {
+	if err := p.checkRun(i, in, out); err != nil {
 		return status.Wrapf(err, "graph %q", p.graph.Label())
 	}
 	atomic.StoreInt32(s.cancel, 0)
@@ -271,8 +272,8 @@ func sameDims(a, b []int64) bool {
 	return true
 }
 
-// check finds what is wrong with a run's buffers before anything is touched.
-func (i *instance) check(in, out []backend.Buffer) error {
+// checkRun finds what is wrong with a run's buffers before anything is touched.
+func (p *Plan) checkRun(i *instance, in, out []backend.Buffer) error {
 	if len(in) != len(i.in) {
 		return status.Errorf(status.InvalidArgument, "%d inputs are given, the graph has %d", len(in), len(i.in))
 	}
@@ -292,7 +293,13 @@ func (i *instance) check(in, out []backend.Buffer) error {
 	if !i.complete {
 		for n := range in {
 			if in[n].Data == nil {
-				return status.Errorf(status.InvalidState, "input %q is not given, and no run has succeeded that gave it", i.in[n].name)
+				// Each set of values of the dynamic dimensions has inputs of its own, as
+				// long as it is kept.
+				with := ""
+				if len(i.dims) > 0 {
+					with = fmt.Sprintf(" with%s since that was built", p.graph.DimsText(i.dims))
+				}
+				return status.Errorf(status.InvalidState, "input %q is not given, and no run has succeeded that gave it%s", i.in[n].name, with)
 			}
 		}
 	}

@@ -178,6 +178,7 @@ func TestRunChecksBuffers(t *testing.T) {
 	require.NoError(t, p.Run(buffer(x), buffer(y), two))
 	require.Equal(t, x, y)
 	require.NoError(t, p.Run([]backend.Buffer{{}}, []backend.Buffer{{}}, two), "as it was; not wanted")
+	fails(status.InvalidState, `input "x" is not given, and no run has succeeded that gave it with n=3`, []backend.Buffer{{}}, []backend.Buffer{{}}, RunOptions{Dims: []int64{3}})
 
 	i, err := p.InputIndex("x")
 	require.NoError(t, err)

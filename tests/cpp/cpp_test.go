@@ -90,7 +90,7 @@ func TestHeadersStandAlone(t *testing.T) {
 
 func TestPrograms(t *testing.T) {
 	folder := library(t)
-	for name, flags := range map[string][]string{"values": nil, "results": {"-fno-exceptions", "-fno-rtti"}} {
+	for name, flags := range map[string][]string{"values": nil, "graphs": nil, "results": {"-fno-exceptions", "-fno-rtti"}} {
 		for _, compiler := range compilers(t) {
 			for _, version := range []string{"c++17", "c++20"} {
 				t.Run(name+" "+compiler+" "+version, func(t *testing.T) {
@@ -103,6 +103,42 @@ func TestPrograms(t *testing.T) {
 				})
 			}
 		}
+	}
+}
+
+// What is no size does not compile, and neither does what would change by itself.
+func TestWhatDoesNotCompile(t *testing.T) {
+	const before = `#include "qtsaccel.hpp"
+using namespace qtsa;
+void f(graph &g, dim n, tensor x, session &s, const std::vector<float> &fixed) {
+	(void)g, (void)n, (void)x, (void)s, (void)fixed;
+	`
+	write := func(body string) string {
+		name := filepath.Join(t.TempDir(), "f.cpp")
+		require.NoError(t, os.WriteFile(name, []byte(before+body+"\n}\n"), 0o600))
+		return name
+	}
+	for _, body := range []string{
+		"g.input(\"x\", QTSA_DTYPE_F32, {n, n + 1, 2 * n, n / 2, 4});",
+		"ops::reshape(x, {n, -1}); ops::arange(g, n - 1); ops::slice(x, 0, ops::slice_attrs().end(n));",
+		"s.write(\"s\", fixed); s.write(\"s\", span(fixed)); std::vector<float> v; s.read(\"s\", v);",
+	} {
+		compile(t, "g++", "-std=c++17", "-fsyntax-only", write(body))
+	}
+	for _, body := range []string{
+		"g.input(\"x\", QTSA_DTYPE_F32, {2.5});",
+		"g.input(\"x\", QTSA_DTYPE_F32, std::vector<float>{2});",
+		"ops::arange(g, 2.5);",
+		"ops::arange(g, 3, ops::arange_attrs().start(n));", // a float attribute
+		"std::int64_t i = n;",
+		"dim m = n + 0.5;",
+		"std::vector<int> v(n);",
+		"s.read(\"s\", fixed);",
+	} {
+		args := append(append([]string{}, strict...), "-I", filepath.Join(root(t), "include"), "-std=c++17", "-fsyntax-only", write(body))
+		out, err := exec.Command("g++", args...).CombinedOutput()
+		require.Error(t, err, "%s compiles", body)
+		require.Contains(t, string(out), "error:", body)
 	}
 }
 

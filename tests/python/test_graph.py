@@ -119,6 +119,153 @@ def test_dynamic_dimensions(session):
             plan.run({"x": np.zeros(shape, np.float32)}, dims=dims)
 
 
+def test_dimensions_are_expressions(session):
+    g = qa.Graph("expressions")
+    n, m = g.dim("n", 2, 8), g.dim("m", 1, 4)
+    for made, text in [
+        (n, "n"),
+        (n + 1, "n + 1"),
+        (1 + n * 2, "2*n + 1"),
+        (10 - n, "10 - n"),
+        (m - n + 1, "m - n + 1"),
+        (-n + np.int64(10), "10 - n"),
+        (n * m, "n*m"),
+        (n // 2, "n/2"),
+        ((n + 1) // m, "(n + 1)/m"),
+        (6 // n, "6/n"),
+    ]:
+        assert str(made) == repr(made) == text
+    assert n + 1 == 1 + n and hash(n + 1) == hash(1 + n) and n + 1 != n + 2 and n != m and 2 * n // 2 == n
+    assert n != qa.Graph("other").dim("n", 2, 8)
+    assert (n.name, n.min, n.max) == ("n", 2, 8) and (n + 1).name is None
+
+    x = g.input("x", np.float32, (2 * n + 1, m))
+    assert x.shape == (2 * n + 1, m) and str(x.shape) == "(2*n + 1, m)" and "[2*n + 1, m]" in repr(x)
+    assert x.info.shape == (-1, -1) and x.info.bytes == 17 * 4 * 4 and x.ndim == 2
+    g.output("part", x[n // 2 : n])
+    g.output("row", x[n - 1])
+    g.output("flat", x[n // 2 : n].reshape(n // 2 * m))
+    g.output("count", ops.arange(g, count=n * m))
+    g.output("more", ops.expand(g.input("one", np.float32, (1, x.shape[1])), shape=(n + 3, m)))
+    g.input("n", np.float32, (n,))
+    plan = session.plan(g)
+    for values in ({"n": 4, "m": 2}, {"n": 8, "m": 1}, {"n": 2, "m": 4}):
+        k, a = values["n"], RNG.normal(size=(2 * values["n"] + 1, values["m"])).astype(np.float32)
+        one = RNG.normal(size=(1, values["m"])).astype(np.float32)
+        got = plan.run({"x": a, "one": one, "n": np.zeros(k, np.float32)})  # tells both
+        np.testing.assert_array_equal(got["part"], a[k // 2 : k])
+        np.testing.assert_array_equal(got["row"], a[k - 1])
+        np.testing.assert_array_equal(got["flat"], a[k // 2 : k].reshape(-1))
+        np.testing.assert_array_equal(got["count"], np.arange(k * values["m"], dtype=np.float32))
+        np.testing.assert_array_equal(got["more"], np.broadcast_to(one, (k + 3, values["m"])))
+    with pytest.raises(qa.InvalidArgument, match='"n/2" is 3/2'):
+        plan.prepare({"n": 3, "m": 1})
+    with pytest.raises(qa.ShapeMismatch, match=r"\[8, 2\], want \[9, 2\]"):
+        plan.run({"x": np.zeros((8, 2), np.float32), "one": np.zeros((1, 2), np.float32)}, dims={"n": 4})
+    with pytest.raises(qa.InvalidArgument, match="2.5 is no size"):
+        plan.prepare({"n": 2.5, "m": 1})
+
+
+def test_sizes_that_are_the_same_at_both_ends(session):
+    g = qa.Graph("between")
+    n, m = g.dim("n", 1, 8), g.dim("m", 1, 8)
+    x = g.input("x", np.float32, (m - n + 8, 2))
+    y = x * 2
+    assert y.shape == (-1, 2)
+    g.output("y", y)
+    a = RNG.normal(size=(13, 2)).astype(np.float32)
+    np.testing.assert_array_equal(session.plan(g).run({"x": a}, dims={"n": 3, "m": 8})["y"], a * 2)
+
+
+def test_what_is_no_size():
+    g, other = qa.Graph("g"), qa.Graph("other")
+    n, k = g.dim("n", 1, 8), other.dim("k", 1, 8)
+    x = g.input("x", np.float32, (n, 4))
+    for made, says in [
+        (lambda: g.input("z", np.float32, (-n, 4)), '"-n" is -1'),
+        (lambda: g.input("z", np.float32, (n - 1, 4)), '"n - 1" is 0'),
+        (lambda: g.input("z", np.float32, (2.5, 4)), "2.5 is no size"),
+        (lambda: g.input("z", np.float32, (np.float32(2), 4)), "no size"),
+        (lambda: g.input("z", np.float32, ("2", 4)), "'2' is no size"),
+        (lambda: g.input("z", np.float32, (2**64, 4)), "64 bits"),
+        (lambda: g.input("z", np.float32, (n.number + 1, 4)), "computed from a dimension's number"),
+        (lambda: other.input("z", np.float32, (n, 4)), "of another graph"),
+        (lambda: other.state("z", np.float32, (n, 4)), "of another graph"),
+        (lambda: n + k, "of another graph"),
+        (lambda: x.reshape(k, -1), "of another graph"),
+        (lambda: x.reshape(2.0, -1), "2.0 is no size"),
+        (lambda: x[: n - 4], '"n - 4" is -3'),
+        (lambda: n // 0, "division by 0"),
+        (lambda: ops.arange(g, count=3.0), "3.0 is no size"),
+        (lambda: g.dim("z", 1, 2.5), "2.5 is no size"),
+        (lambda: g.state("z", np.float32, (n, 4)), "a state's shape is fixed"),
+    ]:
+        with pytest.raises(qa.InvalidArgument, match=says):
+            made()
+    for made, says in [
+        (lambda: n / 2, "n // 2, not /"),
+        (lambda: 2 / n, "not /"),
+        (lambda: n + 0.5, "unsupported operand"),
+        (lambda: int(n), "the dimension n has a value in a run only"),
+        (lambda: range(n), "the dimension n has a value"),
+        (lambda: np.zeros((n + 1, 2)), r"the dimension n \+ 1 has a value"),
+        (lambda: float(n), "has a value in a run only"),
+        (lambda: ops.arange(g, count=3, start=n), "has a value in a run only"),
+    ]:
+        with pytest.raises(TypeError, match=says):
+            made()
+    expression = n + 1
+    g.output("reversed", x[:, -1 : -(2**63) : -1])
+    g.close()
+    with pytest.raises(qa.Error, match="INVALID_HANDLE"):
+        n + 1
+    assert "closed" in str(expression)
+
+
+def test_objects_of_others_and_closed_ones(backend):
+    g, other = qa.Graph("g"), qa.Graph("other")
+    x, y = g.input("x", np.float32, (2,)), other.input("y", np.float32, (2,))
+    for made in (lambda: x + y, lambda: y * x, lambda: g.output("z", y), lambda: g.op("relu", [y]), lambda: g.info(y)):
+        with pytest.raises(qa.InvalidArgument, match="of another graph"):
+            made()
+    # The library tells them apart by itself, too.
+    with pytest.raises(qa.InvalidArgument, match="a tensor of another graph"):
+        qa._library.check(qa._library.api.graph_output(g._value, b"z", y.index))
+    g.output("y", x + x)
+    with qa.Backend("reference") as second:
+        weight = second.matrix(np.ones((1, 2), np.float32))
+        with pytest.raises(qa.InvalidArgument, match="backend"):
+            backend.matmul(np.ones((1, 2), np.float32), weight)
+    session = backend.session()
+    plan = session.plan(g)
+    weights = qa.Weights({"w": np.ones(2, np.float32)})
+    for closing, calls in [
+        (weights, [lambda: g.weight(weights, "w"), lambda: weights.info("w"), lambda: len(weights)]),
+        (weight, [lambda: backend.matmul(np.ones((1, 2), np.float32), weight), lambda: weight.nbytes]),
+        (
+            g,
+            [
+                lambda: x + 1,
+                lambda: x.info,
+                lambda: g.dim("n", 1, 2),
+                lambda: g.input("z", np.float32, (1,)),
+                lambda: g.constant(1.0),
+                lambda: g.output("z", x),
+                lambda: session.plan(g),
+                lambda: ops.arange(g, count=2),
+            ],
+        ),
+        (session, [lambda: session.reset(), lambda: session.plan(other), lambda: session.cancel()]),
+        (plan, [lambda: plan.run({"x": np.ones(2, np.float32)}), lambda: plan.prepare(), lambda: plan.placement]),
+    ]:
+        closing.close()
+        closing.close()
+        assert "closed" in repr(closing)
+        for call in calls:
+            with pytest.raises(qa.Error, match="INVALID_HANDLE"):
+                call()
+
+
 def test_state(session):
     g = qa.Graph("sum")
     total = g.state("total", np.float32, (2,))

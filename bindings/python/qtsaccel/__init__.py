@@ -23,8 +23,9 @@ from ._backend import Backend, active, install
 from ._bindings import DType, Status, Timing
 from ._calls import Job, Matrix, Norm, Threshold
 from ._device import Device, device_report, devices
+from ._dim import Dim
 from ._errors import Error, InvalidArgument, NotFound, NotWorthwhile, OutOfMemory, ShapeMismatch, Unsupported
-from ._graph import Dim, Graph, Tensor
+from ._graph import Graph, Tensor
 from ._library import path as library_path
 from ._library import set_log_callback, version
 from ._report import Report

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterable
 from ctypes import addressof, c_char
 from typing import Any
 
@@ -126,7 +127,7 @@ def host_array(value: object, dtype: np.dtype[Any], what: str) -> Array:
     return np.require(checked(value, dtype, what).astype(dtype, copy=False), requirements="C")
 
 
-def shape_text(shape: tuple[int, ...]) -> str:
+def shape_text(shape: Iterable[object]) -> str:
     """A shape as it stands in messages."""
     return "[" + ", ".join(str(n) for n in shape) + "]"
 

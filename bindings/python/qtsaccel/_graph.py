@@ -9,8 +9,9 @@ import numpy as np
 import numpy.typing as npt
 
 from . import _bindings
-from ._arrays import DTypeLike, dtype_of
+from ._arrays import DTypeLike, dtype_of, shape_text
 from ._bindings import DType
+from ._dim import Dim, Size, c_size
 from ._errors import invalid
 from ._handle import Handle
 from ._library import api, check
@@ -19,28 +20,16 @@ from ._weights import Attributes, TensorInfo, Weights, c_attrs, c_shape, info_of
 _LAST = 2**40  # beyond the end of any axis
 
 
-class Dim(int):
-    """A dynamic dimension: stands in shapes and attributes, its value is given per run."""
-
-    name: str
-    min: int
-    max: int
-
-    def __repr__(self) -> str:
-        return f"<Dim {self.name}: {self.min} to {self.max}>"
-
-    __str__ = __repr__
-
-
 class Tensor:
     """A tensor of a graph. Operators and arrays beside it make new tensors of the graph."""
 
-    __slots__ = ("graph", "index")
+    __slots__ = ("_declared", "graph", "index")
     __array_ufunc__ = None  # so that numpy leaves `array + tensor` to us
 
-    def __init__(self, graph: Graph, index: int) -> None:
+    def __init__(self, graph: Graph, index: int, declared: tuple[Size, ...] | None = None) -> None:
         self.graph = graph
         self.index = index
+        self._declared = declared
 
     @property
     def info(self) -> TensorInfo:
@@ -48,9 +37,10 @@ class Tensor:
         return self.graph.info(self)
 
     @property
-    def shape(self) -> tuple[int, ...]:
-        """The shape; a dimension that depends on a dynamic one is -1."""
-        return self.info.shape
+    def shape(self) -> tuple[Size, ...]:
+        """The shape: of an input as it was declared, with its dynamic dimensions; of what an
+        operator gives, a dimension that depends on a dynamic one is -1."""
+        return self._declared or self.info.shape
 
     @property
     def dtype(self) -> DType:
@@ -60,12 +50,13 @@ class Tensor:
     @property
     def ndim(self) -> int:
         """How many dimensions it has."""
-        return len(self.shape)
+        return len(self.info.shape)
 
     def __repr__(self) -> str:
         if self.graph.closed:
-            return f"<Tensor {self.index} of a closed graph>"
-        return f"<Tensor {self.index} of graph {self.graph.label!r}: {self.info!r}>"
+            return "<Tensor of a closed graph>"
+        kind = f"{self.dtype.name.lower()} {shape_text(self.shape)}"
+        return f"<Tensor of graph {self.graph.label!r}: {kind}>"
 
     def _affine(self, scale: float, bias: float) -> Tensor:
         attrs = (("scale", _bindings.ATTR_FLOAT, scale), ("bias", _bindings.ATTR_FLOAT, bias))
@@ -105,7 +96,7 @@ class Tensor:
     def __neg__(self) -> Tensor:
         return add_op(None, "neg", (self,), (), 1)[0]
 
-    def reshape(self, *shape: int) -> Tensor:
+    def reshape(self, *shape: Size) -> Tensor:
         """The same elements in another shape; one dimension may be -1."""
         return add_op(None, "reshape", (self,), (("shape", _bindings.ATTR_INTS, shape),), 1)[0]
 
@@ -131,7 +122,10 @@ class Tensor:
         keys = (*keys[:at], *(slice(None),) * (rank - len(keys) + 1), *keys[at + 1 :])
         out, gone = self, list[int]()
         for axis, k in enumerate(keys):
-            if isinstance(k, (int, np.integer)):
+            if isinstance(k, Dim):
+                out = out._slice(axis, slice(k, k + 1))
+                gone.append(axis)
+            elif isinstance(k, (int, np.integer)):
                 end = int(k) + 1 if k != -1 else None
                 out = out._slice(axis, slice(int(k), end))
                 gone.append(axis)
@@ -140,7 +134,7 @@ class Tensor:
             else:
                 raise invalid(f"{k!r} is no subscript of a tensor: numbers, slices and ... are")
         if gone:
-            shape = out.shape
+            shape = out.info.shape
             if shape.count(-1) > 1:
                 raise invalid(f"{self!r}: a number as subscript and two dynamic dimensions; slice and reshape instead")
             out = out.reshape(*(n for axis, n in enumerate(shape) if axis not in gone))
@@ -148,7 +142,12 @@ class Tensor:
 
     def _slice(self, axis: int, key: slice) -> Tensor:
         attrs = [("axis", axis), ("start", key.start), ("end", key.stop), ("step", key.step)]
-        if key.step is not None and key.step < 0 and (key.start is None or key.stop is None):
+        if (
+            key.step is not None
+            and not isinstance(key.step, Dim)
+            and key.step < 0
+            and (key.start is None or key.stop is None)
+        ):
             start, end = (default if n is None else n for n, default in ((key.start, _LAST), (key.stop, -_LAST)))
             attrs[1:3] = [("start", start), ("end", end)]
         given = tuple((name, _bindings.ATTR_INT, value) for name, value in attrs if value is not None)
@@ -165,7 +164,7 @@ class Graph(Handle):
 
     def __init__(self, label: str = "graph") -> None:
         self.label = label
-        self.inputs: dict[str, tuple[Tensor, tuple[int, ...]]] = {}
+        self.inputs: dict[str, tuple[Tensor, tuple[Size, ...]]] = {}
         self.outputs: dict[str, Tensor] = {}
         self.states: dict[str, Tensor] = {}
         self.dims: dict[str, Dim] = {}
@@ -175,16 +174,17 @@ class Graph(Handle):
     def dim(self, name: str, min: int, max: int) -> Dim:
         """Declares a dynamic dimension, whose value is given per run or read off its inputs."""
         token = ctypes.c_int64()
-        check(api.graph_dim(self._value, name.encode(), min, max, ctypes.byref(token)))
-        d = Dim(token.value)
-        d.name, d.min, d.max = name, min, max
+        ends = c_size(min), c_size(max)
+        check(api.graph_dim(self._value, name.encode(), *ends, ctypes.byref(token)))
+        d = Dim(self, token.value, name, min, max)
         self.dims[name] = d
         return d
 
-    def input(self, name: str, dtype: DTypeLike, shape: Iterable[int]) -> Tensor:
+    def input(self, name: str, dtype: DTypeLike, shape: Iterable[Size]) -> Tensor:
         """An input that each run uploads."""
         dims = tuple(shape)
         t = self._typed(api.graph_input, name, dtype_of(dtype), dims)
+        t._declared = dims
         self.inputs[name] = t, dims
         return t
 
@@ -194,14 +194,14 @@ class Graph(Handle):
         self.states[name] = t
         return t
 
-    def _typed(self, add: Callable[..., int], name: str, dtype: DType, shape: tuple[int, ...]) -> Tensor:
-        index = ctypes.c_int32()
+    def _typed(self, add: Callable[..., int], name: str, dtype: DType, shape: tuple[Size, ...]) -> Tensor:
+        index = ctypes.c_int64()
         check(add(self._value, name.encode(), dtype, *c_shape(shape), ctypes.byref(index)))
         return Tensor(self, index.value)
 
     def weight(self, weights: Weights, name: str) -> Tensor:
         """A tensor of the weights, which the graph keeps alive from then on."""
-        index = ctypes.c_int32()
+        index = ctypes.c_int64()
         check(api.graph_weight(self._value, weights._value, name.encode(), ctypes.byref(index)))
         return Tensor(self, index.value)
 
@@ -223,8 +223,8 @@ class Graph(Handle):
         indices = [_bindings.NONE if t is None else t.index for t in inputs]
         while indices and indices[-1] == _bindings.NONE:
             indices.pop()
-        c_in = (ctypes.c_int32 * max(len(indices), 1))(*indices)
-        c_out = (ctypes.c_int32 * outputs)()
+        c_in = (ctypes.c_int64 * max(len(indices), 1))(*indices)
+        c_out = (ctypes.c_int64 * outputs)()
         check(api.graph_op(self._value, name.encode(), c_in, len(indices), c_attrs(attrs), len(attrs), c_out, outputs))
         return tuple(Tensor(self, i) for i in c_out)
 
@@ -244,7 +244,7 @@ class Graph(Handle):
     def __repr__(self) -> str:
         if self.closed:
             return f"<Graph {self.label!r}, closed>"
-        parts = [f"{name}: {t.info!r}" for name, (t, _) in self.inputs.items()]
+        parts = [f"{name}: {t.dtype.name.lower()} {shape_text(t.shape)}" for name, (t, _) in self.inputs.items()]
         outs = [f"{name}: {t.info!r}" for name, t in self.outputs.items()]
         return f"<Graph {self.label!r}: ({', '.join(parts)}) -> ({', '.join(outs)})>"
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import atexit
 import ctypes
 import weakref
-from collections.abc import Iterable, Mapping
-from typing import Any
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -14,8 +14,9 @@ from . import _bindings
 from ._arrays import Array, as_array, check_shape, host_array, numpy_dtype, pointer, shape_text, writable
 from ._backend import Backend
 from ._bindings import Status, Timing
+from ._dim import Dim, Size, c_size
 from ._errors import from_status, invalid
-from ._graph import Dim, Graph
+from ._graph import Graph
 from ._handle import Handle
 from ._library import api, check
 from ._report import Report
@@ -86,12 +87,19 @@ class Session(Handle):
         return "<Session, closed>" if self.closed else f"<Session with states {list(self._states)}>"
 
 
+class _Shapes(NamedTuple):
+    """The shapes of a plan's inputs and outputs for values of the dynamic dimensions."""
+
+    inputs: list[tuple[int, ...]]
+    outputs: list[tuple[int, ...]]
+
+
 class _Port:
     """An input or output of a plan: its place in a run, element type and shape."""
 
     __slots__ = ("dtype", "dynamic", "name", "shape", "what")
 
-    def __init__(self, kind: str, name: str, dtype: np.dtype[Any], shape: tuple[int, ...], dynamic: bool) -> None:
+    def __init__(self, kind: str, name: str, dtype: np.dtype[Any], shape: tuple[Size, ...], dynamic: bool) -> None:
         self.name, self.dtype, self.shape, self.dynamic = name, dtype, shape, dynamic
         self.what = f"{kind} {name!r}"
 
@@ -136,10 +144,10 @@ class Plan(Handle):
         self._outputs: dict[str, tuple[int, _Port]] = {}
         for i, (name, tensor) in enumerate(graph.outputs.items()):
             info = tensor.info
-            port = _Port("output", name, numpy_dtype(info.dtype, f"output {name!r}"), info.shape, -1 in info.shape)
+            port = _Port("output", name, numpy_dtype(info.dtype, f"output {name!r}"), info.shape, bool(self._dims))
             self._outputs[name] = i, port
         self._all = tuple(self._outputs)
-        self._shapes: dict[tuple[int, ...], list[tuple[int, ...]]] = {}
+        self._shapes: dict[tuple[int, ...], _Shapes] = {}
         self._frames: list[_Frame] = []
         for name, tensor in graph.states.items():
             session._states[name] = tensor.info
@@ -168,7 +176,8 @@ class Plan(Handle):
         except IndexError:
             frame = _Frame(len(self._inputs), len(self._outputs), len(self._dims))
         held: list[Array] = []  # what the run reads and writes
-        values = self._values(inputs or {}, dims) if self._dims or dims else {}
+        values = self._values(inputs or {}, dims) if self._dims or dims else ()
+        shapes = self._shapes_of(values) if values else None
         for item in frame.inputs:
             item.data = None
         for item in frame.outputs:
@@ -178,7 +187,7 @@ class Plan(Handle):
             if found is None:
                 raise self._unknown("input", name, self._inputs)
             i, port = found
-            shape = tuple(values[n] if isinstance(n, Dim) else n for n in port.shape) if port.dynamic else port.shape
+            shape: Any = port.shape if shapes is None else shapes.inputs[i]
             if not (type(value) is np.ndarray and value.dtype is port.dtype and value.flags.c_contiguous):
                 value = host_array(value, port.dtype, port.what)
             if value.shape != shape:
@@ -186,9 +195,9 @@ class Plan(Handle):
             held.append(value)
             item = frame.inputs[i]
             item.data, item.bytes = pointer(value), value.nbytes
-        results, copies = self._targets(frame, held, values, self._all if outputs is None else outputs, out)
-        for k, d in enumerate(self._dims):
-            frame.dims[k] = values[d]
+        results, copies = self._targets(frame, held, shapes, self._all if outputs is None else outputs, out)
+        for k, n in enumerate(values):
+            frame.dims[k] = n
         frame.options.threads = threads
         frame.options.timing = None if timing is None else ctypes.pointer(timing)
         status = api.plan_run(self._value, *frame.arguments)
@@ -203,7 +212,7 @@ class Plan(Handle):
         self,
         frame: _Frame,
         held: list[Array],
-        values: dict[int, int],
+        shapes: _Shapes | None,
         names: Iterable[str],
         out: Mapping[str, Array] | None,
     ) -> tuple[dict[str, Array], list[tuple[Array, Array]]]:
@@ -215,7 +224,7 @@ class Plan(Handle):
             if found is None:
                 raise self._unknown("output", name, self._outputs)
             i, port = found
-            shape = self._shape_of(i, values) if port.dynamic else port.shape
+            shape: Any = port.shape if shapes is None else shapes.outputs[i]
             if out is None or name not in out:
                 array = np.empty(shape, port.dtype)
                 results[name] = array
@@ -241,18 +250,18 @@ class Plan(Handle):
         check_shape(array.shape, shape, f"the array for {port.what}")
         return array
 
-    def _values(self, inputs: Mapping[str, object], dims: Mapping[str, int] | None) -> dict[int, int]:
+    def _values(self, inputs: Mapping[str, object], dims: Mapping[str, int] | None) -> tuple[int, ...]:
         """The values of the dynamic dimensions: as given, else as the inputs' shapes say."""
         if not self._dims:
             if dims:
                 raise self._unknown("dynamic dimension", next(iter(dims)), {})
-            return {}
-        values: dict[int, int] = {}
-        names = {d.name: d for d in self._dims}
+            return ()
+        values: dict[Dim, int] = {}
+        names = {str(d.name): d for d in self._dims}
         for name, n in (dims or {}).items():
             if name not in names:
                 raise self._unknown("dynamic dimension", name, names)
-            values[names[name]] = int(n)
+            values[names[name]] = c_size(n)
         for name, value in inputs.items():
             if name in self._inputs and (port := self._inputs[name][1]).dynamic:
                 shape = as_array(value, port.what).shape
@@ -260,21 +269,28 @@ class Plan(Handle):
                     for want, n in zip(port.shape, shape):
                         if isinstance(want, Dim):
                             values.setdefault(want, n)
-        if missing := [d.name for d in self._dims if d not in values]:
+        if missing := [str(d.name) for d in self._dims if d not in values]:
             raise invalid(f"dims lacks {', '.join(missing)}, and no input's shape tells")
-        return values
+        return tuple(values[d] for d in self._dims)
 
-    def _shape_of(self, output: int, values: dict[int, int]) -> tuple[int, ...]:
-        key = tuple(values[d] for d in self._dims)
-        if key not in self._shapes:
-            found, raw = [], _bindings.TensorInfo()
-            for i in range(len(self._outputs)):
-                check(api.plan_output_info(self._value, i, *c_shape(key), ctypes.byref(raw)))
-                found.append(info_of(raw).shape)
+    def _shapes_of(self, values: tuple[int, ...]) -> _Shapes:
+        """The shapes of all inputs and outputs for values of the dynamic dimensions."""
+        found = self._shapes.get(values)
+        if found is None:
+            c_values = c_shape(values)
+            found = _Shapes(
+                [self._port_shape(api.plan_input_info, i, c_values) for i in range(len(self._inputs))],
+                [self._port_shape(api.plan_output_info, i, c_values) for i in range(len(self._outputs))],
+            )
             if len(self._shapes) > 256:  # streams with ever new lengths
                 self._shapes.clear()
-            self._shapes[key] = found
-        return self._shapes[key][output]
+            self._shapes[values] = found
+        return found
+
+    def _port_shape(self, info: Callable[..., int], i: int, c_values: tuple[Any, int]) -> tuple[int, ...]:
+        raw = _bindings.TensorInfo()
+        check(info(self._value, i, *c_values, ctypes.byref(raw)))
+        return info_of(raw).shape
 
     def _unknown(self, kind: str, name: str, known: Mapping[str, object]) -> Exception:
         return from_status(
@@ -283,8 +299,7 @@ class Plan(Handle):
 
     def prepare(self, dims: Mapping[str, int] | None = None) -> None:
         """Builds ahead what runs with these values of the dynamic dimensions need."""
-        values = self._values({}, dims)
-        check(api.plan_prepare(self._value, *c_shape(values[d] for d in self._dims)))
+        check(api.plan_prepare(self._value, *c_shape(self._values({}, dims))))
 
     @property
     def placement(self) -> Report:

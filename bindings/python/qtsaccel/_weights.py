@@ -26,6 +26,7 @@ from ._arrays import (
     shape_text,
 )
 from ._bindings import DType
+from ._dim import Size, c_size
 from ._errors import chosen, invalid
 from ._handle import Handle
 from ._library import api, check, text_of
@@ -50,13 +51,13 @@ def info_of(raw: _bindings.TensorInfo) -> TensorInfo:
     return TensorInfo(DType(raw.dtype), tuple(raw.shape[: raw.rank]), raw.bytes)
 
 
-def c_shape(shape: Iterable[int]) -> tuple[ctypes.Array[ctypes.c_int64], int]:
+def c_shape(shape: Iterable[Size]) -> tuple[ctypes.Array[ctypes.c_int64], int]:
     """A shape and its length, as the C API takes them."""
-    dims = [int(n) for n in shape]
+    dims = [c_size(n) for n in shape]
     return (ctypes.c_int64 * max(len(dims), 1))(*dims), len(dims)
 
 
-Attribute = int | float | str | Sequence[int] | Sequence[float]
+Attribute = Size | float | str | Sequence[Size] | Sequence[float]
 Attributes = tuple[tuple[str, int, Attribute], ...]
 
 
@@ -75,16 +76,16 @@ def c_attrs(attrs: Attributes) -> ctypes.Array[_bindings.Attr]:
     for a, (name, kind, value) in zip(made, attrs):
         a.name, a.type = name.encode(), kind
         if kind == _bindings.ATTR_INT:
-            a.i = value
+            a.i = c_size(value)  # type: ignore[arg-type]
         elif kind == _bindings.ATTR_FLOAT:
             a.f = value
         elif kind == _bindings.ATTR_STRING:
             a.s = str(value).encode()
         else:
-            many: Any = (value,) if isinstance(value, (int, float)) else value
+            many: Any = value if isinstance(value, Sequence) or hasattr(value, "__len__") else (value,)
             a.count = len(many)
             if kind == _bindings.ATTR_INTS:
-                a.ints = (ctypes.c_int64 * max(len(many), 1))(*(int(n) for n in many))
+                a.ints = (ctypes.c_int64 * max(len(many), 1))(*(c_size(n) for n in many))
             else:
                 a.floats = (ctypes.c_double * max(len(many), 1))(*many)
     return made

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from ._dim import Size
 from ._graph import Graph, Operand, Tensor, add_op
 
 __all__ = [
@@ -91,7 +92,7 @@ def add(a: Operand, b: Operand) -> Tensor:
     return add_op(None, "add", (a, b), (), 1)[0]
 
 
-def arange(graph: Graph, *, count: int, start: float = 0.0, step: float = 1.0) -> Tensor:
+def arange(graph: Graph, *, count: Size, start: float = 0.0, step: float = 1.0) -> Tensor:
     r"""start, start + step, start + 2 step, ...: count numbers.
 
     count: how many (1 or more)
@@ -101,7 +102,7 @@ def arange(graph: Graph, *, count: int, start: float = 0.0, step: float = 1.0) -
     return add_op(graph, "arange", (), (("count", 1, count), ("start", 2, start), ("step", 2, step)), 1)[0]
 
 
-def argmax(x: Operand, *, axis: int = -1) -> Tensor:
+def argmax(x: Operand, *, axis: Size = -1) -> Tensor:
     r"""where the largest element along an axis is, the first of equals; the result lacks the axis.
 
     x: f32
@@ -110,7 +111,7 @@ def argmax(x: Operand, *, axis: int = -1) -> Tensor:
     return add_op(None, "argmax", (x,), (("axis", 1, axis),), 1)[0]
 
 
-def attention(q: Operand, k: Operand, v: Operand, mask: Operand | None = None, positions: Operand | None = None, *, scale: float = 0.0, causal: int = 0, window: int = 0) -> Tensor:
+def attention(q: Operand, k: Operand, v: Operand, mask: Operand | None = None, positions: Operand | None = None, *, scale: float = 0.0, causal: Size = 0, window: Size = 0) -> Tensor:
     r"""softmax(scale * q k^T + mask) v per head; head h reads key head h / (heads / kv_heads). Visible to query j are all keys; with positions or causal, the keys i <= p_j, where p_j is positions[j] or, with causal, n - t + j; with window w of those, the keys i > p_j - w. Each query must see a key that the mask does not hide.
 
     q: f32
@@ -144,7 +145,7 @@ def clamp(x: Operand, *, min: float, max: float) -> Tensor:
     return add_op(None, "clamp", (x,), (("min", 2, min), ("max", 2, max)), 1)[0]
 
 
-def concat(*x: Operand, axis: int) -> Tensor:
+def concat(*x: Operand, axis: Size) -> Tensor:
     r"""the inputs one behind the other along an axis.
 
     x: any dtype
@@ -153,7 +154,7 @@ def concat(*x: Operand, axis: int) -> Tensor:
     return add_op(None, "concat", (*x,), (("axis", 1, axis),), 1)[0]
 
 
-def conv1d(x: Operand, weight: Operand, bias: Operand | None = None, *, stride: int = 1, padding: int | Sequence[int] = (0,), dilation: int = 1, groups: int = 1) -> Tensor:
+def conv1d(x: Operand, weight: Operand, bias: Operand | None = None, *, stride: Size = 1, padding: Size | Sequence[Size] = (0,), dilation: Size = 1, groups: Size = 1) -> Tensor:
     r"""out[n, o, i] = bias[o] + sum over c, k of weight[o, c, k] * x[n, c, i*stride + k*dilation - padding], c within o's group, x zero beyond its ends.
 
     x: f32
@@ -167,7 +168,7 @@ def conv1d(x: Operand, weight: Operand, bias: Operand | None = None, *, stride: 
     return add_op(None, "conv1d", (x, weight, bias), (("stride", 1, stride), ("padding", 4, padding), ("dilation", 1, dilation), ("groups", 1, groups)), 1)[0]
 
 
-def conv2d(x: Operand, weight: Operand, bias: Operand | None = None, *, stride: int | Sequence[int] = (1,), padding: int | Sequence[int] = (0,), dilation: int | Sequence[int] = (1,), groups: int = 1) -> Tensor:
+def conv2d(x: Operand, weight: Operand, bias: Operand | None = None, *, stride: Size | Sequence[Size] = (1,), padding: Size | Sequence[Size] = (0,), dilation: Size | Sequence[Size] = (1,), groups: Size = 1) -> Tensor:
     r"""out[n, o, i, j] = bias[o] + sum over c, k, l of weight[o, c, k, l] * x[n, c, i*stride + k*dilation - padding, j*stride + l*dilation - padding], c within o's group, x zero beyond its edges.
 
     x: f32
@@ -181,7 +182,7 @@ def conv2d(x: Operand, weight: Operand, bias: Operand | None = None, *, stride: 
     return add_op(None, "conv2d", (x, weight, bias), (("stride", 4, stride), ("padding", 4, padding), ("dilation", 4, dilation), ("groups", 1, groups)), 1)[0]
 
 
-def conv_transpose1d(x: Operand, weight: Operand, bias: Operand | None = None, *, stride: int = 1, padding: int | Sequence[int] = (0,), output_padding: int = 0, dilation: int = 1, groups: int = 1) -> Tensor:
+def conv_transpose1d(x: Operand, weight: Operand, bias: Operand | None = None, *, stride: Size = 1, padding: Size | Sequence[Size] = (0,), output_padding: Size = 0, dilation: Size = 1, groups: Size = 1) -> Tensor:
     r"""each x[n, c, i] adds weight[c, o, k] * x[n, c, i] to out[n, o, i*stride + k*dilation - padding], o within c's group; then the bias.
 
     x: f32
@@ -204,7 +205,7 @@ def cos(x: Operand) -> Tensor:
     return add_op(None, "cos", (x,), (), 1)[0]
 
 
-def cumsum(x: Operand, *, axis: int = -1) -> Tensor:
+def cumsum(x: Operand, *, axis: Size = -1) -> Tensor:
     r"""the sums of the elements up to each one, along an axis.
 
     x: f32
@@ -213,7 +214,7 @@ def cumsum(x: Operand, *, axis: int = -1) -> Tensor:
     return add_op(None, "cumsum", (x,), (("axis", 1, axis),), 1)[0]
 
 
-def depth_to_space(x: Operand, *, block: int, mode: str = "CRD") -> Tensor:
+def depth_to_space(x: Operand, *, block: Size, mode: str = "CRD") -> Tensor:
     r"""channels rearranged into blocks of an image: with mode "CRD" out[n, c, i*block + k, j*block + l] = x[n, (c*block + k)*block + l, i, j], with "DCR" the channel is (k*block + l)*channels + c.
 
     x: f32
@@ -258,7 +259,7 @@ def exp(x: Operand) -> Tensor:
     return add_op(None, "exp", (x,), (), 1)[0]
 
 
-def expand(x: Operand, *, shape: int | Sequence[int]) -> Tensor:
+def expand(x: Operand, *, shape: Size | Sequence[Size]) -> Tensor:
     r"""x stretched to a shape as in numpy's broadcasting.
 
     x: f32
@@ -276,7 +277,7 @@ def gelu(x: Operand, *, approximate: str = "none") -> Tensor:
     return add_op(None, "gelu", (x,), (("approximate", 3, approximate),), 1)[0]
 
 
-def glu(x: Operand, *, axis: int = -1) -> Tensor:
+def glu(x: Operand, *, axis: Size = -1) -> Tensor:
     r"""a * sigmoid(b), a and b the two halves of x along an axis.
 
     x: f32
@@ -285,7 +286,7 @@ def glu(x: Operand, *, axis: int = -1) -> Tensor:
     return add_op(None, "glu", (x,), (("axis", 1, axis),), 1)[0]
 
 
-def group_norm(x: Operand, weight: Operand | None = None, bias: Operand | None = None, *, groups: int, eps: float = 1e-05) -> Tensor:
+def group_norm(x: Operand, weight: Operand | None = None, bias: Operand | None = None, *, groups: Size, eps: float = 1e-05) -> Tensor:
     r"""layer_norm over groups of channels and all positions, then * weight + bias per channel.
 
     x: f32
@@ -335,7 +336,7 @@ def log(x: Operand) -> Tensor:
     return add_op(None, "log", (x,), (), 1)[0]
 
 
-def log_softmax(x: Operand, *, axis: int = -1) -> Tensor:
+def log_softmax(x: Operand, *, axis: Size = -1) -> Tensor:
     r"""x - max - log(sum(exp(x - max))) along an axis.
 
     x: f32
@@ -403,7 +404,7 @@ def neg(x: Operand) -> Tensor:
     return add_op(None, "neg", (x,), (), 1)[0]
 
 
-def pad(x: Operand, *, pads: int | Sequence[int], mode: str = "constant", value: float = 0.0) -> Tensor:
+def pad(x: Operand, *, pads: Size | Sequence[Size], mode: str = "constant", value: float = 0.0) -> Tensor:
     r"""x with elements put before and behind along each axis: a value, or with mode "reflect" x's own, mirrored at its outermost ones.
 
     x: f32
@@ -414,7 +415,7 @@ def pad(x: Operand, *, pads: int | Sequence[int], mode: str = "constant", value:
     return add_op(None, "pad", (x,), (("pads", 4, pads), ("mode", 3, mode), ("value", 2, value)), 1)[0]
 
 
-def reduce_max(x: Operand, *, axis: int = -1, keepdims: int = 1) -> Tensor:
+def reduce_max(x: Operand, *, axis: Size = -1, keepdims: Size = 1) -> Tensor:
     r"""the largest element along an axis.
 
     x: f32
@@ -424,7 +425,7 @@ def reduce_max(x: Operand, *, axis: int = -1, keepdims: int = 1) -> Tensor:
     return add_op(None, "reduce_max", (x,), (("axis", 1, axis), ("keepdims", 1, keepdims)), 1)[0]
 
 
-def reduce_mean(x: Operand, *, axis: int = -1, keepdims: int = 1) -> Tensor:
+def reduce_mean(x: Operand, *, axis: Size = -1, keepdims: Size = 1) -> Tensor:
     r"""the mean along an axis.
 
     x: f32
@@ -434,7 +435,7 @@ def reduce_mean(x: Operand, *, axis: int = -1, keepdims: int = 1) -> Tensor:
     return add_op(None, "reduce_mean", (x,), (("axis", 1, axis), ("keepdims", 1, keepdims)), 1)[0]
 
 
-def reduce_sum(x: Operand, *, axis: int = -1, keepdims: int = 1) -> Tensor:
+def reduce_sum(x: Operand, *, axis: Size = -1, keepdims: Size = 1) -> Tensor:
     r"""the sum along an axis.
 
     x: f32
@@ -452,7 +453,7 @@ def relu(x: Operand) -> Tensor:
     return add_op(None, "relu", (x,), (), 1)[0]
 
 
-def reshape(x: Operand, *, shape: int | Sequence[int]) -> Tensor:
+def reshape(x: Operand, *, shape: Size | Sequence[Size]) -> Tensor:
     r"""the same elements in another shape, in row-major order.
 
     x: any dtype
@@ -471,7 +472,7 @@ def rms_norm(x: Operand, weight: Operand | None = None, *, eps: float = 1e-05) -
     return add_op(None, "rms_norm", (x, weight), (("eps", 2, eps),), 1)[0]
 
 
-def rope(x: Operand, positions: Operand, *, base: float = 10000.0, mode: str = "half", dims: int = 0, scale: float = 1.0) -> Tensor:
+def rope(x: Operand, positions: Operand, *, base: float = 10000.0, mode: str = "half", dims: Size = 0, scale: float = 1.0) -> Tensor:
     r"""rotary position embedding: of each head's first dims elements the pairs (a, b) become (a cos t - b sin t, b cos t + a sin t), t = position * scale * base^(-2i/dims) for pair i; mode "half" pairs i with i + dims/2, "interleaved" 2i with 2i+1.
 
     x: f32
@@ -518,7 +519,7 @@ def sin(x: Operand) -> Tensor:
     return add_op(None, "sin", (x,), (), 1)[0]
 
 
-def slice(x: Operand, *, axis: int, start: int = 0, end: int = 9223372036854775807, step: int = 1) -> Tensor:
+def slice(x: Operand, *, axis: Size, start: Size = 0, end: Size = 9223372036854775807, step: Size = 1) -> Tensor:
     r"""along an axis the elements start, start + step, ... before end (step < 0: down to but without end); negative start and end count from the axis' end, beyond it they are clamped.
 
     x: any dtype
@@ -540,7 +541,7 @@ def snake(x: Operand, alpha: Operand, beta: Operand) -> Tensor:
     return add_op(None, "snake", (x, alpha, beta), (), 1)[0]
 
 
-def softmax(x: Operand, *, axis: int = -1) -> Tensor:
+def softmax(x: Operand, *, axis: Size = -1) -> Tensor:
     r"""exp(x) / sum(exp(x)) along an axis.
 
     x: f32
@@ -617,7 +618,7 @@ def tanh(x: Operand) -> Tensor:
     return add_op(None, "tanh", (x,), (), 1)[0]
 
 
-def top_k(x: Operand, *, k: int) -> tuple[Tensor, Tensor]:
+def top_k(x: Operand, *, k: Size) -> tuple[Tensor, Tensor]:
     r"""the k largest elements of each row, largest first, and where they are; the first of equals comes first.
 
     x: f32
@@ -627,7 +628,7 @@ def top_k(x: Operand, *, k: int) -> tuple[Tensor, Tensor]:
     return out[0], out[1]
 
 
-def transpose(x: Operand, *, axes: int | Sequence[int]) -> Tensor:
+def transpose(x: Operand, *, axes: Size | Sequence[Size]) -> Tensor:
     r"""the axes in another order: axis i of the result is axis axes[i] of x.
 
     x: any dtype
@@ -636,7 +637,7 @@ def transpose(x: Operand, *, axes: int | Sequence[int]) -> Tensor:
     return add_op(None, "transpose", (x,), (("axes", 4, axes),), 1)[0]
 
 
-def upsample(x: Operand, *, scale: int | Sequence[int] = (2,), mode: str = "nearest") -> Tensor:
+def upsample(x: Operand, *, scale: Size | Sequence[Size] = (2,), mode: str = "nearest") -> Tensor:
     r"""an image made larger: out[n, c, i, j] = x[n, c, floor(i / scale_h), floor(j / scale_w)].
 
     x: f32

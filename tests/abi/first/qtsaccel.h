@@ -334,7 +334,7 @@ QTSA_API qtsa_status qtsa_weights_metadata_copy(qtsa_weights weights, const char
 typedef struct qtsa_graph_s *qtsa_graph;
 
 /* A tensor of one graph: an index, not a handle. */
-typedef int32_t qtsa_tensor;
+typedef int64_t qtsa_tensor;
 
 /* Stands for an optional input that is not given. */
 #define QTSA_NONE ((qtsa_tensor)(-1))

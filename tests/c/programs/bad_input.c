@@ -353,7 +353,7 @@ static void graphs(void) {
     WRONG(QTSA_ERR_INVALID_ARGUMENT, qtsa_graph_op(g, "transpose", &a, 1, &attr, 1, &out, 1), "transpose", "axes");
 
     WRONG(QTSA_ERR_INVALID_ARGUMENT, qtsa_graph_output(g, "y", 42), "\"y\"", "42");
-    WRONG(QTSA_ERR_INVALID_ARGUMENT, qtsa_graph_info(g, -1, &info), "-1");
+    WRONG(QTSA_ERR_INVALID_ARGUMENT, qtsa_graph_info(g, QTSA_NONE, &info), "the tensor is none");
     WRONG(QTSA_ERR_INVALID_ARGUMENT, qtsa_plan_create(good.session, g, NULL, &p), "bad", "no output");
 
     /* The graph is as before all this: its first operator is the first added now. */
@@ -463,6 +463,153 @@ static void dynamic_dimensions(void) {
     OK(qtsa_plan_run(p, &in, 1, &out, 1, &o));
     CHECK(y[0] == 0 && y[1] == 2 && y[2] == 0 && y[3] == 4);
     OK(qtsa_plan_free(p));
+    OK(qtsa_graph_free(g));
+}
+
+static int64_t size_of(qtsa_graph g, int64_t a, int32_t op, int64_t b) {
+    int64_t made;
+    OK(qtsa_graph_dim_op(g, op, a, b, &made));
+    return made;
+}
+
+/* The text of a size is as it should be. */
+static void reads(qtsa_graph g, int64_t size, const char *want) {
+    char text[64];
+    size_t n;
+    OK(qtsa_graph_dim_text_copy(g, size, text, sizeof text, &n));
+    CHECK(n == strlen(want) + 1 && strcmp(text, want) == 0);
+}
+
+static void expressions(void) {
+    int64_t n, m, foreign, odd, shape[2], dim = 1, values[2] = {4, 2};
+    int64_t wrong[9];
+    float x[18], one[4], y[8], count[8];
+    qtsa_input in = {x, sizeof x};
+    qtsa_output out[2] = {{one, sizeof one}, {count, sizeof count}};
+    qtsa_run_options o;
+    qtsa_tensor_info info;
+    qtsa_tensor a, t;
+    qtsa_attr attrs[4];
+    qtsa_graph g, other;
+    qtsa_plan p;
+    char text[8];
+    size_t size;
+    int i;
+    OK(qtsa_graph_create("sizes", &g));
+    OK(qtsa_graph_create("other", &other));
+    OK(qtsa_graph_dim(g, "n", 2, 8, &n));
+    OK(qtsa_graph_dim(g, "m", 1, 4, &m));
+    OK(qtsa_graph_dim(other, "n", 2, 8, &foreign));
+    odd = size_of(g, size_of(g, n, QTSA_DIM_MUL, 2), QTSA_DIM_ADD, 1);
+    CHECK(odd == size_of(g, 1, QTSA_DIM_ADD, size_of(g, n, QTSA_DIM_ADD, n)));
+    CHECK(size_of(g, odd, QTSA_DIM_SUB, odd) == 0 && size_of(g, 6, QTSA_DIM_DIV, 3) == 2);
+    reads(g, odd, "2*n + 1");
+    reads(g, size_of(g, size_of(g, n, QTSA_DIM_DIV, 2), QTSA_DIM_MUL, m), "m*(n/2)");
+    reads(g, n, "n");
+    reads(g, INT64_MIN, "-9223372036854775808");
+
+    shape[0] = odd, shape[1] = m;
+    OK(qtsa_graph_input(g, "x", QTSA_DTYPE_F32, shape, 2, &a));
+    attrs[0] = qtsa_attr_int("axis", 0);
+    attrs[1] = qtsa_attr_int("start", size_of(g, n, QTSA_DIM_DIV, 2));
+    attrs[2] = qtsa_attr_int("end", n);
+    OK(qtsa_graph_op(g, "slice", &a, 1, attrs, 3, &t, 1));
+    OK(qtsa_graph_output(g, "part", t));
+    attrs[0] = qtsa_attr_int("count", size_of(g, n, QTSA_DIM_MUL, m));
+    OK(qtsa_graph_op(g, "arange", NULL, 0, attrs, 1, &t, 1));
+    OK(qtsa_graph_output(g, "count", t));
+    OK(qtsa_graph_info(g, a, &info));
+    CHECK(info.shape[0] == -1 && info.shape[1] == -1 && info.bytes == 17 * 4 * sizeof(float));
+    OK(qtsa_plan_create(good.session, g, NULL, &p));
+    OK(qtsa_run_options_init(&o, sizeof o));
+    o.dims = values;
+    o.n_dims = 2;
+    for (i = 0; i < 18; i++) x[i] = (float)i;
+    OK(qtsa_plan_run(p, &in, 1, out, 2, &o));
+    for (i = 0; i < 4; i++) CHECK(one[i] == (float)(i + 4));
+    for (i = 0; i < 8; i++) CHECK(count[i] == (float)i);
+    OK(qtsa_plan_input_info(p, 0, values, 2, &info));
+    CHECK(info.shape[0] == 9 && info.shape[1] == 2);
+    values[0] = 3;
+    WRONG(QTSA_ERR_INVALID_ARGUMENT, qtsa_plan_prepare(p, values, 2), "\"sizes\"", "slice", "start", "\"n/2\" is 3/2",
+          "n=3");
+    OK(qtsa_plan_free(p));
+
+    /* What is computed from the numbers is none, nor is another graph's. */
+    wrong[0] = n + 1, wrong[1] = n - 1, wrong[2] = -n, wrong[3] = foreign, wrong[4] = n - m, wrong[5] = n - m + 1;
+    wrong[6] = (int64_t)(2 * (uint64_t)n), wrong[7] = (int64_t)((uint64_t)n + (uint64_t)m), wrong[8] = n / 2;
+    for (i = 0; i < 9; i++) {
+        shape[0] = wrong[i];
+        WRONG(QTSA_ERR_INVALID_ARGUMENT, qtsa_graph_input(g, "z", QTSA_DTYPE_F32, shape, 2, &t), "\"z\"",
+              "qtsa_graph_dim_op");
+        WRONG(QTSA_ERR_INVALID_ARGUMENT, qtsa_graph_dim_op(g, QTSA_DIM_ADD, wrong[i], 1, &dim), "qtsa_graph_dim_op");
+        CHECK(dim == 0);
+        attrs[0] = qtsa_attr_int("count", wrong[i]);
+        WRONG(QTSA_ERR_INVALID_ARGUMENT, qtsa_graph_op(g, "arange", NULL, 0, attrs, 1, &t, 1), "arange", "\"count\"",
+              "qtsa_graph_dim_op");
+        attrs[0] = qtsa_attr_ints("shape", &wrong[i], 1);
+        WRONG(QTSA_ERR_INVALID_ARGUMENT, qtsa_graph_op(g, "reshape", &a, 1, attrs, 1, &t, 1), "reshape", "\"shape\"",
+              "qtsa_graph_dim_op");
+    }
+    shape[0] = size_of(g, 0, QTSA_DIM_SUB, n);
+    WRONG(QTSA_ERR_INVALID_ARGUMENT, qtsa_graph_input(g, "z", QTSA_DTYPE_F32, shape, 2, &t), "\"-n\" is -2", "n=2");
+    shape[0] = size_of(g, n, QTSA_DIM_SUB, 2);
+    WRONG(QTSA_ERR_INVALID_ARGUMENT, qtsa_graph_input(g, "z", QTSA_DTYPE_F32, shape, 2, &t), "\"n - 2\" is 0");
+    shape[0] = n;
+    WRONG(QTSA_ERR_INVALID_ARGUMENT, qtsa_graph_state(g, "z", QTSA_DTYPE_F32, shape, 2, &t), "\"z\"", "fixed");
+    WRONG(QTSA_ERR_INVALID_ARGUMENT, qtsa_graph_dim_op(g, QTSA_DIM_DIV, n, 0, &dim), "n / 0", "division by 0");
+    WRONG(QTSA_ERR_INVALID_ARGUMENT, qtsa_graph_dim_op(g, QTSA_DIM_DIV, 7, 2, &dim), "7 / 2", "rest");
+    WRONG(QTSA_ERR_INVALID_ARGUMENT, qtsa_graph_dim_op(g, 0, n, m, &dim), "QTSA_DIM_");
+    WRONG(QTSA_ERR_INVALID_ARGUMENT, qtsa_graph_dim_op(g, QTSA_DIM_ADD, n, m, NULL), "out_dim");
+    WRONG(QTSA_ERR_INVALID_HANDLE, qtsa_graph_dim_op(NULL, QTSA_DIM_ADD, 1, 2, &dim), "");
+    WRONG(QTSA_ERR_INVALID_ARGUMENT, qtsa_graph_dim_text_copy(g, n + 1, text, sizeof text, &size), "qtsa_graph_dim_op");
+    WRONG(QTSA_ERR_INVALID_ARGUMENT, qtsa_graph_dim_text_copy(g, odd, text, 7, &size), "7 bytes", "8 are needed");
+
+    /* ONNX's idiom for "through to the first element". */
+    shape[0] = 4;
+    OK(qtsa_graph_input(other, "x", QTSA_DTYPE_F32, shape, 1, &a));
+    attrs[0] = qtsa_attr_int("axis", 0);
+    attrs[1] = qtsa_attr_int("start", -1);
+    attrs[2] = qtsa_attr_int("end", INT64_MIN);
+    attrs[3] = qtsa_attr_int("step", -1);
+    OK(qtsa_graph_op(other, "slice", &a, 1, attrs, 4, &t, 1));
+    OK(qtsa_graph_output(other, "y", t));
+    OK(qtsa_plan_create(good.session, other, NULL, &p));
+    values[0] = 2;
+    o.n_dims = 1;
+    in.bytes = out[0].bytes = 16;
+    out[0].data = y;
+    OK(qtsa_plan_run(p, &in, 1, out, 1, &o));
+    for (i = 0; i < 4; i++) CHECK(y[i] == (float)(3 - i));
+    OK(qtsa_plan_free(p));
+    OK(qtsa_graph_free(other));
+    OK(qtsa_graph_free(g));
+}
+
+static void tensors_of_other_graphs(void) {
+    const int64_t shape[] = {4};
+    qtsa_tensor mine, theirs, both[2], out = 1, stale;
+    qtsa_tensor_info info;
+    qtsa_graph g, other, gone;
+    OK(qtsa_graph_create("mine", &g));
+    OK(qtsa_graph_create("theirs", &other));
+    OK(qtsa_graph_create("gone", &gone));
+    OK(qtsa_graph_input(g, "x", QTSA_DTYPE_F32, shape, 1, &mine));
+    OK(qtsa_graph_input(other, "x", QTSA_DTYPE_F32, shape, 1, &theirs));
+    OK(qtsa_graph_input(gone, "x", QTSA_DTYPE_F32, shape, 1, &stale));
+    OK(qtsa_graph_free(gone));
+    CHECK(mine > 0 && theirs > 0 && mine != theirs && stale != mine);
+    both[0] = mine, both[1] = theirs;
+    WRONG(QTSA_ERR_INVALID_ARGUMENT, qtsa_graph_op(g, "add", both, 2, NULL, 0, &out, 1), "\"mine\"", "add", "input 1",
+          "a tensor of another graph");
+    WRONG(QTSA_ERR_INVALID_ARGUMENT, qtsa_graph_op(other, "relu", &mine, 1, NULL, 0, &out, 1), "another graph");
+    WRONG(QTSA_ERR_INVALID_ARGUMENT, qtsa_graph_op(g, "relu", &stale, 1, NULL, 0, &out, 1), "another graph");
+    WRONG(QTSA_ERR_INVALID_ARGUMENT, qtsa_graph_output(g, "y", theirs), "output \"y\"", "another graph");
+    WRONG(QTSA_ERR_INVALID_ARGUMENT, qtsa_graph_output(g, "y", QTSA_NONE), "output \"y\"", "none");
+    WRONG(QTSA_ERR_INVALID_ARGUMENT, qtsa_graph_output(g, "y", 0), "output \"y\"", "no tensor");
+    WRONG(QTSA_ERR_INVALID_ARGUMENT, qtsa_graph_info(g, theirs, &info), "another graph");
+    OK(qtsa_graph_info(g, mine, &info));
+    OK(qtsa_graph_free(other));
     OK(qtsa_graph_free(g));
 }
 
@@ -708,6 +855,8 @@ int main(int argc, char **argv) {
     graphs();
     runs();
     dynamic_dimensions();
+    expressions();
+    tensors_of_other_graphs();
     embedding_indices();
     state();
     handles();

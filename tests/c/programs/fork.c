@@ -143,6 +143,8 @@ static void every_function(void) {
     FORKED(qtsa_graph_free(m.graph));
     FORKED(qtsa_graph_dim(m.graph, "t", 1, 2, &dim));
     CHECK(dim == 0);
+    FORKED(qtsa_graph_dim_op(m.graph, QTSA_DIM_ADD, 1, 2, &dim));
+    FORKED(qtsa_graph_dim_text_copy(m.graph, 1, text, sizeof text, &n));
     FORKED(qtsa_graph_input(m.graph, "x", QTSA_DTYPE_F32, shape, 2, &t));
     CHECK(t == 0);
     FORKED(qtsa_graph_weight(m.graph, m.weights, "weight", &t));

@@ -130,6 +130,10 @@ n = g.dim("n", 1, 8)
 plan = plan_of(g, ops.relu(g.input("x", np.float32, (n, 4))))
 wrong(lambda: check(api.plan_run(plan._value, one, 1, out, 1, None)))
 wrong(lambda: plan.prepare({"n": 9}))
+wrong(lambda: g.input("y", np.float32, (n.number + 1, 4)))
+wrong(lambda: g.input("y", np.float32, (n // 2, 4)))
+other = qa.Graph("other").input("x", np.float32, (1,))
+wrong(lambda: check(api.graph_output(g._value, b"z", other.index)))
 
 
 def cache_of(rows: int) -> qa.Plan:

@@ -10,21 +10,21 @@ public final class Graph: @unchecked Sendable {
 
     deinit { qtsa_graph_free(handle) }
 
-    /// A dynamic dimension, as it stands in shapes and attributes.
-    public func dim(_ name: String, _ range: ClosedRange<Int>) throws -> Int {
-        var token: Int64 = 0
-        try check(qtsa_graph_dim(handle, name, Int64(range.lowerBound), Int64(range.upperBound), &token))
-        return Int(token)
+    /// A dynamic dimension, to stand in shapes and attributes, also in expressions.
+    public func dim(_ name: String, _ range: ClosedRange<Int>) throws -> Dim {
+        var number: Int64 = 0
+        try check(qtsa_graph_dim(handle, name, Int64(range.lowerBound), Int64(range.upperBound), &number))
+        return Dim(graph: self, number: number)
     }
 
     /// An input that each run uploads.
-    public func input(_ name: String, _ dtype: DType, _ shape: [Int]) throws -> Tensor {
-        try tensor { qtsa_graph_input(handle, name, dtype.rawValue, shape.map(Int64.init), Int32(shape.count), $0) }
+    public func input(_ name: String, _ dtype: DType, _ shape: [any Size]) throws -> Tensor {
+        try tensor { qtsa_graph_input(handle, name, dtype.rawValue, shape.map { $0.number }, Int32(shape.count), $0) }
     }
 
     /// State of the session that keeps its content between runs.
-    public func state(_ name: String, _ dtype: DType, _ shape: [Int]) throws -> Tensor {
-        try tensor { qtsa_graph_state(handle, name, dtype.rawValue, shape.map(Int64.init), Int32(shape.count), $0) }
+    public func state(_ name: String, _ dtype: DType, _ shape: [any Size]) throws -> Tensor {
+        try tensor { qtsa_graph_state(handle, name, dtype.rawValue, shape.map { $0.number }, Int32(shape.count), $0) }
     }
 
     /// A tensor of the weights, which the graph keeps alive from then on.
@@ -45,10 +45,6 @@ public final class Graph: @unchecked Sendable {
 
     /// Adds an operator by name; `Ops` has a function for each.
     public func add(_ op: String, _ inputs: [Tensor?], _ attributes: [Attribute] = [], outputs: Int = 1) throws -> [Tensor] {
-        if let stranger = inputs.compactMap({ $0 }).first(where: { $0.graph !== self }) {
-            throw QtsError(
-                status: QtsError.invalidArgument, message: "\(op): tensor \(stranger.index) is of another graph")
-        }
         var indices = inputs.map { $0?.index ?? -1 }
         while indices.last == -1 { indices.removeLast() }
         var out = [qtsa_tensor](repeating: -1, count: outputs)
@@ -83,10 +79,10 @@ public struct Tensor: Sendable {
 
 /// An attribute of an operator.
 public enum Attribute: Sendable {
-    case int(String, Int)
+    case int(String, any Size)
     case float(String, Double)
     case string(String, String)
-    case ints(String, [Int])
+    case ints(String, [any Size])
     case floats(String, [Double])
 }
 
@@ -95,10 +91,10 @@ func withAttributes<R>(_ attributes: [Attribute], _ body: (UnsafeBufferPointer<q
     let memory = Arena()
     let list = attributes.map { a -> qtsa_attr in
         switch a {
-        case .int(let name, let v): return qtsa_attr_int(memory.text(name), Int64(v))
+        case .int(let name, let v): return qtsa_attr_int(memory.text(name), v.number)
         case .float(let name, let v): return qtsa_attr_float(memory.text(name), v)
         case .string(let name, let v): return qtsa_attr_string(memory.text(name), memory.text(v))
-        case .ints(let name, let v): return qtsa_attr_ints(memory.text(name), memory.array(v.map(Int64.init)), Int32(v.count))
+        case .ints(let name, let v): return qtsa_attr_ints(memory.text(name), memory.array(v.map { $0.number }), Int32(v.count))
         case .floats(let name, let v): return qtsa_attr_floats(memory.text(name), memory.array(v), Int32(v.count))
         }
     }

@@ -23,7 +23,7 @@ public enum Ops {
     /// - count: how many (1 or more)
     /// - start: the first (finite in f32 or infinite or NaN)
     /// - step: from one to the next (finite in f32)
-    public static func arange(_ graph: Graph, count: Int, start: Double = 0, step: Double = 1) throws -> Tensor {
+    public static func arange(_ graph: Graph, count: any Size, start: Double = 0, step: Double = 1) throws -> Tensor {
         try graph.add("arange", [], [.int("count", count), .float("start", start), .float("step", step)], outputs: 1)[0]
     }
 
@@ -31,7 +31,7 @@ public enum Ops {
     ///
     /// - x: f32
     /// - axis: the axis; negative counts from the end (-4 to 3)
-    public static func argmax(_ x: Tensor, axis: Int = -1) throws -> Tensor {
+    public static func argmax(_ x: Tensor, axis: any Size = -1) throws -> Tensor {
         try x.graph.add("argmax", [x], [.int("axis", axis)], outputs: 1)[0]
     }
 
@@ -45,7 +45,7 @@ public enum Ops {
     /// - scale: the factor of the scores; 0: 1/sqrt(d) (finite in f32)
     /// - causal: 1: the queries are the last t of the n positions (0 to 1)
     /// - window: how many keys up to its own position a query sees; 0: all. Needs positions or causal (0 or more)
-    public static func attention(_ q: Tensor, _ k: Tensor, _ v: Tensor, mask: Tensor? = nil, positions: Tensor? = nil, scale: Double = 0, causal: Int = 0, window: Int = 0) throws -> Tensor {
+    public static func attention(_ q: Tensor, _ k: Tensor, _ v: Tensor, mask: Tensor? = nil, positions: Tensor? = nil, scale: Double = 0, causal: any Size = 0, window: any Size = 0) throws -> Tensor {
         try q.graph.add("attention", [q, k, v, mask, positions], [.float("scale", scale), .int("causal", causal), .int("window", window)], outputs: 1)[0]
     }
 
@@ -70,7 +70,7 @@ public enum Ops {
     ///
     /// - x: any dtype
     /// - axis: the axis; negative counts from the end (-4 to 3)
-    public static func concat(_ x: Tensor, _ more: Tensor..., axis: Int) throws -> Tensor {
+    public static func concat(_ x: Tensor, _ more: Tensor..., axis: any Size) throws -> Tensor {
         try x.graph.add("concat", [x] + more, [.int("axis", axis)], outputs: 1)[0]
     }
 
@@ -83,7 +83,7 @@ public enum Ops {
     /// - padding: zeros put at both ends, or at the left and the right one (0 to 2147483647)
     /// - dilation: input elements from one kernel element to the next (1 to 2147483647)
     /// - groups: into how many groups the channels fall; each output channel reads one (1 to 2147483647)
-    public static func conv1d(_ x: Tensor, _ weight: Tensor, bias: Tensor? = nil, stride: Int = 1, padding: [Int] = [0], dilation: Int = 1, groups: Int = 1) throws -> Tensor {
+    public static func conv1d(_ x: Tensor, _ weight: Tensor, bias: Tensor? = nil, stride: any Size = 1, padding: [any Size] = [0], dilation: any Size = 1, groups: any Size = 1) throws -> Tensor {
         try x.graph.add("conv1d", [x, weight, bias], [.int("stride", stride), .ints("padding", padding), .int("dilation", dilation), .int("groups", groups)], outputs: 1)[0]
     }
 
@@ -96,7 +96,7 @@ public enum Ops {
     /// - padding: zeros put on all sides; above and below, left and right; or top, left, bottom, right (0 to 2147483647)
     /// - dilation: input elements from one kernel element to the next: one value, or for h and w (1 to 2147483647)
     /// - groups: into how many groups the channels fall; each output channel reads one (1 to 2147483647)
-    public static func conv2d(_ x: Tensor, _ weight: Tensor, bias: Tensor? = nil, stride: [Int] = [1], padding: [Int] = [0], dilation: [Int] = [1], groups: Int = 1) throws -> Tensor {
+    public static func conv2d(_ x: Tensor, _ weight: Tensor, bias: Tensor? = nil, stride: [any Size] = [1], padding: [any Size] = [0], dilation: [any Size] = [1], groups: any Size = 1) throws -> Tensor {
         try x.graph.add("conv2d", [x, weight, bias], [.ints("stride", stride), .ints("padding", padding), .ints("dilation", dilation), .int("groups", groups)], outputs: 1)[0]
     }
 
@@ -110,7 +110,7 @@ public enum Ops {
     /// - outputPadding: how many outputs more there are at the right end, less than stride or dilation (0 to 2147483647)
     /// - dilation: output elements from one kernel element to the next (1 to 2147483647)
     /// - groups: into how many groups the channels fall (1 to 2147483647)
-    public static func convTranspose1d(_ x: Tensor, _ weight: Tensor, bias: Tensor? = nil, stride: Int = 1, padding: [Int] = [0], outputPadding: Int = 0, dilation: Int = 1, groups: Int = 1) throws -> Tensor {
+    public static func convTranspose1d(_ x: Tensor, _ weight: Tensor, bias: Tensor? = nil, stride: any Size = 1, padding: [any Size] = [0], outputPadding: any Size = 0, dilation: any Size = 1, groups: any Size = 1) throws -> Tensor {
         try x.graph.add("conv_transpose1d", [x, weight, bias], [.int("stride", stride), .ints("padding", padding), .int("output_padding", outputPadding), .int("dilation", dilation), .int("groups", groups)], outputs: 1)[0]
     }
 
@@ -125,7 +125,7 @@ public enum Ops {
     ///
     /// - x: f32
     /// - axis: the axis; negative counts from the end (-4 to 3)
-    public static func cumsum(_ x: Tensor, axis: Int = -1) throws -> Tensor {
+    public static func cumsum(_ x: Tensor, axis: any Size = -1) throws -> Tensor {
         try x.graph.add("cumsum", [x], [.int("axis", axis)], outputs: 1)[0]
     }
 
@@ -134,7 +134,7 @@ public enum Ops {
     /// - x: f32
     /// - block: the length of a block's edge (1 to 65536)
     /// - mode: whether the block's place is the inner part of the channel or the outer ("CRD", "DCR")
-    public static func depthToSpace(_ x: Tensor, block: Int, mode: String = "CRD") throws -> Tensor {
+    public static func depthToSpace(_ x: Tensor, block: any Size, mode: String = "CRD") throws -> Tensor {
         try x.graph.add("depth_to_space", [x], [.int("block", block), .string("mode", mode)], outputs: 1)[0]
     }
 
@@ -173,7 +173,7 @@ public enum Ops {
     ///
     /// - x: f32
     /// - shape: the result's shape (1 or more)
-    public static func expand(_ x: Tensor, shape: [Int]) throws -> Tensor {
+    public static func expand(_ x: Tensor, shape: [any Size]) throws -> Tensor {
         try x.graph.add("expand", [x], [.ints("shape", shape)], outputs: 1)[0]
     }
 
@@ -189,7 +189,7 @@ public enum Ops {
     ///
     /// - x: f32
     /// - axis: the axis that is halved; negative counts from the end (-4 to 3)
-    public static func glu(_ x: Tensor, axis: Int = -1) throws -> Tensor {
+    public static func glu(_ x: Tensor, axis: any Size = -1) throws -> Tensor {
         try x.graph.add("glu", [x], [.int("axis", axis)], outputs: 1)[0]
     }
 
@@ -200,7 +200,7 @@ public enum Ops {
     /// - bias: f32, optional
     /// - groups: how many groups the channels (axis 1) form, in order (1 to 2147483647)
     /// - eps: added to the variance (0 or more, finite in f32)
-    public static func groupNorm(_ x: Tensor, weight: Tensor? = nil, bias: Tensor? = nil, groups: Int, eps: Double = 1e-05) throws -> Tensor {
+    public static func groupNorm(_ x: Tensor, weight: Tensor? = nil, bias: Tensor? = nil, groups: any Size, eps: Double = 1e-05) throws -> Tensor {
         try x.graph.add("group_norm", [x, weight, bias], [.int("groups", groups), .float("eps", eps)], outputs: 1)[0]
     }
 
@@ -242,7 +242,7 @@ public enum Ops {
     ///
     /// - x: f32
     /// - axis: the axis; negative counts from the end (-4 to 3)
-    public static func logSoftmax(_ x: Tensor, axis: Int = -1) throws -> Tensor {
+    public static func logSoftmax(_ x: Tensor, axis: any Size = -1) throws -> Tensor {
         try x.graph.add("log_softmax", [x], [.int("axis", axis)], outputs: 1)[0]
     }
 
@@ -305,7 +305,7 @@ public enum Ops {
     /// - pads: how many before each axis, then how many behind each (0 to 1099511627776)
     /// - mode: what is put there ("constant", "reflect")
     /// - value: the constant (finite in f32 or infinite or NaN)
-    public static func pad(_ x: Tensor, pads: [Int], mode: String = "constant", value: Double = 0) throws -> Tensor {
+    public static func pad(_ x: Tensor, pads: [any Size], mode: String = "constant", value: Double = 0) throws -> Tensor {
         try x.graph.add("pad", [x], [.ints("pads", pads), .string("mode", mode), .float("value", value)], outputs: 1)[0]
     }
 
@@ -314,7 +314,7 @@ public enum Ops {
     /// - x: f32
     /// - axis: the axis; negative counts from the end (-4 to 3)
     /// - keepdims: 1: the axis stays, with length 1; 0: it goes (0 to 1)
-    public static func reduceMax(_ x: Tensor, axis: Int = -1, keepdims: Int = 1) throws -> Tensor {
+    public static func reduceMax(_ x: Tensor, axis: any Size = -1, keepdims: any Size = 1) throws -> Tensor {
         try x.graph.add("reduce_max", [x], [.int("axis", axis), .int("keepdims", keepdims)], outputs: 1)[0]
     }
 
@@ -323,7 +323,7 @@ public enum Ops {
     /// - x: f32
     /// - axis: the axis; negative counts from the end (-4 to 3)
     /// - keepdims: 1: the axis stays, with length 1; 0: it goes (0 to 1)
-    public static func reduceMean(_ x: Tensor, axis: Int = -1, keepdims: Int = 1) throws -> Tensor {
+    public static func reduceMean(_ x: Tensor, axis: any Size = -1, keepdims: any Size = 1) throws -> Tensor {
         try x.graph.add("reduce_mean", [x], [.int("axis", axis), .int("keepdims", keepdims)], outputs: 1)[0]
     }
 
@@ -332,7 +332,7 @@ public enum Ops {
     /// - x: f32
     /// - axis: the axis; negative counts from the end (-4 to 3)
     /// - keepdims: 1: the axis stays, with length 1; 0: it goes (0 to 1)
-    public static func reduceSum(_ x: Tensor, axis: Int = -1, keepdims: Int = 1) throws -> Tensor {
+    public static func reduceSum(_ x: Tensor, axis: any Size = -1, keepdims: any Size = 1) throws -> Tensor {
         try x.graph.add("reduce_sum", [x], [.int("axis", axis), .int("keepdims", keepdims)], outputs: 1)[0]
     }
 
@@ -347,7 +347,7 @@ public enum Ops {
     ///
     /// - x: any dtype
     /// - shape: the new shape; one dimension may be -1 for what is left over (-1 or more)
-    public static func reshape(_ x: Tensor, shape: [Int]) throws -> Tensor {
+    public static func reshape(_ x: Tensor, shape: [any Size]) throws -> Tensor {
         try x.graph.add("reshape", [x], [.ints("shape", shape)], outputs: 1)[0]
     }
 
@@ -368,7 +368,7 @@ public enum Ops {
     /// - mode: which elements pair up ("half", "interleaved")
     /// - dims: how many elements of each head turn, even; 0: all (0 to 2147483647)
     /// - scale: what positions are multiplied by (finite in f32)
-    public static func rope(_ x: Tensor, _ positions: Tensor, base: Double = 10000, mode: String = "half", dims: Int = 0, scale: Double = 1) throws -> Tensor {
+    public static func rope(_ x: Tensor, _ positions: Tensor, base: Double = 10000, mode: String = "half", dims: any Size = 0, scale: Double = 1) throws -> Tensor {
         try x.graph.add("rope", [x, positions], [.float("base", base), .string("mode", mode), .int("dims", dims), .float("scale", scale)], outputs: 1)[0]
     }
 
@@ -409,7 +409,7 @@ public enum Ops {
     /// - start: the first element
     /// - end: where it ends; with step < 0, an end further from the axis' end than its length goes through to the first element
     /// - step: from one element to the next, not 0
-    public static func slice(_ x: Tensor, axis: Int, start: Int = 0, end: Int = 9223372036854775807, step: Int = 1) throws -> Tensor {
+    public static func slice(_ x: Tensor, axis: any Size, start: any Size = 0, end: any Size = 9223372036854775807, step: any Size = 1) throws -> Tensor {
         try x.graph.add("slice", [x], [.int("axis", axis), .int("start", start), .int("end", end), .int("step", step)], outputs: 1)[0]
     }
 
@@ -426,7 +426,7 @@ public enum Ops {
     ///
     /// - x: f32
     /// - axis: the axis that comes to 1; negative counts from the end (-4 to 3)
-    public static func softmax(_ x: Tensor, axis: Int = -1) throws -> Tensor {
+    public static func softmax(_ x: Tensor, axis: any Size = -1) throws -> Tensor {
         try x.graph.add("softmax", [x], [.int("axis", axis)], outputs: 1)[0]
     }
 
@@ -494,7 +494,7 @@ public enum Ops {
     ///
     /// - x: f32
     /// - k: how many, at most the row's length (1 or more)
-    public static func topK(_ x: Tensor, k: Int) throws -> (values: Tensor, indices: Tensor) {
+    public static func topK(_ x: Tensor, k: any Size) throws -> (values: Tensor, indices: Tensor) {
         let out = try x.graph.add("top_k", [x], [.int("k", k)], outputs: 2)
         return (out[0], out[1])
     }
@@ -503,7 +503,7 @@ public enum Ops {
     ///
     /// - x: any dtype
     /// - axes: a permutation of the axes; negative counts from the end (-4 to 3)
-    public static func transpose(_ x: Tensor, axes: [Int]) throws -> Tensor {
+    public static func transpose(_ x: Tensor, axes: [any Size]) throws -> Tensor {
         try x.graph.add("transpose", [x], [.ints("axes", axes)], outputs: 1)[0]
     }
 
@@ -512,7 +512,7 @@ public enum Ops {
     /// - x: f32
     /// - scale: the factor, 1 or more: one value, or for h and w (1 to 65536)
     /// - mode: which elements are taken ("nearest")
-    public static func upsample(_ x: Tensor, scale: [Int] = [2], mode: String = "nearest") throws -> Tensor {
+    public static func upsample(_ x: Tensor, scale: [any Size] = [2], mode: String = "nearest") throws -> Tensor {
         try x.graph.add("upsample", [x], [.ints("scale", scale), .string("mode", mode)], outputs: 1)[0]
     }
 

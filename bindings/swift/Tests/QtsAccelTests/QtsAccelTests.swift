@@ -73,6 +73,54 @@ final class QtsAccelTests: XCTestCase {
         XCTAssertEqual(try session.read("total", count: 2) as [Float], [0, 0])
     }
 
+    func testDimensionsAreExpressions() throws {
+        let graph = try Graph("expressions")
+        let n = try graph.dim("n", 2...8), m = try graph.dim("m", 1...4), k = 2
+        let odd = try k * n + 1
+        XCTAssertEqual(odd.description, "2*n + 1")
+        XCTAssertEqual(try (10 - n).description, "10 - n")
+        XCTAssertEqual(try (n / 2 * m).description, "m*(n/2)")
+        XCTAssertEqual(try n + 1, try 1 + n)
+        XCTAssertNotEqual(n, m)
+        let x = try graph.input("x", .f32, [odd, m])
+        try graph.output("part", Ops.slice(x, axis: 0, start: n / 2, end: n))
+        try graph.output("count", Ops.arange(graph, count: n * m))
+        XCTAssertEqual(try x.info.shape, [-1, -1])
+        let plan = try Plan(session, graph)
+        XCTAssertEqual(try plan.inputInfo(0, dims: [4, 2]).shape, [9, 2])
+        XCTAssertEqual(try plan.outputInfo(0, dims: [4, 2]).shape, [2, 2])
+        XCTAssertEqual(try plan.outputInfo(1, dims: [4, 2]).shape, [8])
+        XCTAssertTrue(failure { try plan.prepare(dims: [3, 2]) }?.message.contains("\"n/2\" is 3/2") ?? false)
+        XCTAssertTrue(failure { _ = try graph.input("z", .f32, [0 - n]) }?.message.contains("\"-n\" is -2") ?? false)
+        let other = try Graph("other"), stranger = try other.dim("n", 2...8)
+        for refused in [
+            failure { _ = try other.input("z", .f32, [n, 4]) },
+            failure { _ = try n + stranger },
+            failure { _ = try Ops.reshape(x, shape: [stranger, -1]) },
+        ] {
+            XCTAssertEqual(refused?.name, "INVALID_ARGUMENT")
+            XCTAssertTrue(refused?.message.contains("of another graph") ?? false, "\(String(describing: refused))")
+        }
+    }
+
+    func testTensorsOfAnotherGraph() throws {
+        let graph = try Graph("mine"), other = try Graph("theirs")
+        let x = try graph.input("x", .f32, [2]), y = try other.input("y", .f32, [2])
+        for refused in [
+            failure { _ = try x + y },
+            failure { _ = try graph.add("relu", [y]) },
+            failure { try graph.output("out", y) },
+        ] {
+            XCTAssertEqual(refused?.name, "INVALID_ARGUMENT")
+            XCTAssertTrue(refused?.message.contains("another graph") ?? false, "\(String(describing: refused))")
+        }
+        let weight = try Matrix(Backend("reference"), [1, 2], [1, 2] as [Float])
+        XCTAssertEqual(failure { _ = try self.backend.matmul([1, 2], weight) }?.name, "INVALID_ARGUMENT")
+        // A tensor keeps its graph.
+        let kept = try { try Graph("gone").input("x", .f32, [2]) }()
+        XCTAssertEqual(try Ops.relu(kept).info.shape, [2])
+    }
+
     func failure(_ body: () throws -> Void) -> QtsError? {
         do {
             try body()
