@@ -9,10 +9,16 @@ import (
 
 // onnxOps says for each of ONNX's operators which ones of the table compute it.
 var onnxOps = map[string]func(e *evaluation) []ops.Value{
-	"Add":  pairs("add"),
-	"Sub":  pairs("sub"),
-	"Mul":  pairs("mul"),
-	"Div":  pairs("div"),
+	"Add": pairs("add"),
+	"Sub": pairs("sub"),
+	"Mul": pairs("mul"),
+	"Div": func(e *evaluation) []ops.Value {
+		y := e.bin("div", e.asFloat(0), e.asFloat(1))
+		if e.in[0].F == nil {
+			y = e.truncated(y)
+		}
+		return one(y)
+	},
 	"Max":  folded("maximum"),
 	"Min":  folded("minimum"),
 	"Sum":  folded("add"),
@@ -30,10 +36,7 @@ var onnxOps = map[string]func(e *evaluation) []ops.Value{
 		return one(e.un("gelu", e.x(0), ops.TextAttr("approximate", e.text("approximate", "none"))))
 	},
 	"Swish": func(e *evaluation) []ops.Value {
-		if e.float("alpha", 1) != 1 {
-			e.leave("alpha is not 1")
-		}
-		return one(e.un("silu", e.x(0)))
+		return one(e.swish(e.x(0)))
 	},
 	"Clip": clip,
 	"Selu": func(e *evaluation) []ops.Value {
@@ -54,7 +57,12 @@ var onnxOps = map[string]func(e *evaluation) []ops.Value{
 	"Reciprocal": func(e *evaluation) []ops.Value {
 		return one(e.bin("div", e.un("scale", e.x(0), ops.RealAttr("scale", 0), ops.RealAttr("bias", 1)), e.x(0)))
 	},
-	"SwiGLU": pairs("swiglu"),
+	"SwiGLU": func(e *evaluation) []ops.Value {
+		if e.float("alpha", 1) != 1 {
+			return one(e.bin("mul", e.swish(e.x(0)), e.x(1)))
+		}
+		return one(e.bin("swiglu", e.x(0), e.x(1)))
+	},
 	"Where": func(e *evaluation) []ops.Value {
 		return one(e.all("where", []ops.Value{e.in[0].Value, e.x(1), e.x(2)})[0])
 	},
@@ -78,18 +86,15 @@ var onnxOps = map[string]func(e *evaluation) []ops.Value{
 			e.leave("p is not 2")
 		}
 		norm := e.un("sqrt", e.un("reduce_sum", e.un("square", e.x(0)), axis))
-		for _, f := range norm.F {
-			if f == 0 {
-				e.leave("0 divided by 0, which ONNX takes for 0")
-			}
-		}
-		return one(e.bin("div", e.x(0), norm))
+		// What is 0 stays 0.
+		least := filled(tensor.Shape{1}, func(int64) float64 { return 1e-30 })
+		return one(e.bin("div", e.x(0), e.bin("maximum", norm, least)))
 	},
 	"BatchNormalization": batchNorm,
 
 	"ReduceSum":  func(e *evaluation) []ops.Value { return one(reduced(e, "reduce_sum", e.x(0))) },
 	"ReduceMean": func(e *evaluation) []ops.Value { return one(reduced(e, "reduce_mean", e.x(0))) },
-	"ReduceMax":  func(e *evaluation) []ops.Value { return one(reduced(e, "reduce_max", e.x(0))) },
+	"ReduceMax":  func(e *evaluation) []ops.Value { return one(reduced(e, "reduce_max", e.asFloat(0))) },
 	"ReduceMin": func(e *evaluation) []ops.Value {
 		return one(e.un("neg", reduced(e, "reduce_max", e.un("neg", e.x(0)))))
 	},
@@ -118,7 +123,11 @@ var onnxOps = map[string]func(e *evaluation) []ops.Value{
 
 	"Identity": func(e *evaluation) []ops.Value { return one(e.reshape(e.in[0].Value, e.in[0].Type.Shape...)) },
 	"Transpose": func(e *evaluation) []ops.Value {
-		return one(e.transpose(e.in[0].Value, e.ints("perm")...))
+		var reversed []int64 // where no order is given
+		for i := len(e.in[0].Type.Shape) - 1; i >= 0; i-- {
+			reversed = append(reversed, int64(i))
+		}
+		return one(e.transpose(e.in[0].Value, e.ints("perm", reversed...)...))
 	},
 	"Reshape": reshaped,
 	// Their results' shapes are what the axes say; the elements stay.
@@ -143,10 +152,6 @@ var onnxOps = map[string]func(e *evaluation) []ops.Value{
 	"ConvTranspose": convTranspose,
 	"LSTM":          lstm,
 	"Attention":     attention,
-	"RotaryEmbedding": func(e *evaluation) []ops.Value {
-		e.leave("the caches hold arbitrary numbers, not sines and cosines of positions")
-		return nil
-	},
 }
 
 func one(v ops.Value) []ops.Value { return []ops.Value{v} }
@@ -156,14 +161,22 @@ func plain(name string) func(e *evaluation) []ops.Value {
 }
 
 func pairs(name string) func(e *evaluation) []ops.Value {
-	return func(e *evaluation) []ops.Value { return one(e.bin(name, e.x(0), e.x(1))) }
+	return func(e *evaluation) []ops.Value { return one(e.bin(name, e.asFloat(0), e.asFloat(1))) }
+}
+
+// swish is x sigmoid(alpha x).
+func (e *evaluation) swish(x ops.Value) ops.Value {
+	if alpha := e.float("alpha", 1); alpha != 1 {
+		return e.bin("mul", x, e.un("sigmoid", e.affine(x, alpha, 0)))
+	}
+	return e.un("silu", x)
 }
 
 func folded(name string) func(e *evaluation) []ops.Value {
 	return func(e *evaluation) []ops.Value {
-		y := e.x(0)
+		y := e.asFloat(0)
 		for i := 1; i < len(e.in); i++ {
-			y = e.bin(name, y, e.x(i))
+			y = e.bin(name, y, e.asFloat(i))
 		}
 		return one(y)
 	}
@@ -174,15 +187,16 @@ func mean(e *evaluation) []ops.Value {
 }
 
 func clip(e *evaluation) []ops.Value {
-	lo, hi := -math.MaxFloat64, math.MaxFloat64
+	lo, hi := math.Inf(-1), math.Inf(1)
 	if e.has(1) {
 		lo = number(e.in[1].Value, 0)
 	}
 	if e.has(2) {
 		hi = number(e.in[2].Value, 0)
 	}
-	if lo > hi {
-		e.leave("min is above max, which the table refuses")
+	if lo > hi { // which clamp refuses; it is max then
+		bound := func(v float64) ops.Value { return filled(tensor.Shape{1}, func(int64) float64 { return v }) }
+		return one(e.bin("minimum", e.bin("maximum", e.asFloat(0), bound(lo)), bound(hi)))
 	}
 	return one(e.un("clamp", e.asFloat(0), ops.RealAttr("min", lo), ops.RealAttr("max", hi)))
 }
@@ -293,10 +307,14 @@ func cumsum(e *evaluation) []ops.Value {
 }
 
 func argmax(e *evaluation) []ops.Value {
-	if e.int("select_last_index", 0) == 1 {
-		e.leave("the last of equals")
+	x, axis := e.x(0), e.int("axis", 0)
+	var y ops.Value
+	if e.int("select_last_index", 0) == 1 { // the first from behind
+		y = e.un("argmax", e.slice(x, axis, -1, math.MinInt64, -1), ops.IntAttr("axis", axis))
+		y = e.affine(e.un("cast", y, ops.TextAttr("dtype", "f32")), -1, float64(x.Type.Shape.Dim(int(axis))-1))
+	} else {
+		y = e.un("argmax", x, ops.IntAttr("axis", axis))
 	}
-	y := e.un("argmax", e.x(0), ops.IntAttr("axis", e.int("axis", 0)))
 	if e.int("keepdims", 1) == 1 {
 		y = e.reshape(y, e.out[0].Type.Shape...)
 	}
