@@ -45,7 +45,7 @@ func (s *stream) build(p *graph.Program) (*executable, error) {
 	}
 	x.placement = l.placement()
 	x.threads = s.backend.info.Threads
-	if x.threads > 1 && !C.shim_exec_worth_sharing(x.ptr, C.int32_t(x.threads)) {
+	if flops, _ := p.Work(); x.threads > 1 && !C.shim_exec_worth_sharing(x.ptr, C.int32_t(x.threads), C.double(flops)) {
 		x.threads = 1
 	}
 	return x, nil

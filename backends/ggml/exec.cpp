@@ -349,10 +349,10 @@ bool shim_exec_free(shim_exec *e) {
     delete e;
     return true;
 }
-bool shim_exec_worth_sharing(const shim_exec *e, int32_t threads) {
+bool shim_exec_worth_sharing(const shim_exec *e, int32_t threads, double flops) {
     shim::graph_cost cost;
     const shim::status code = shim::guarded([&] { e->parts->each_tensor([&](const ggml_tensor *t) { cost.add(t); }); });
-    return code == shim::ok && cost.worth_sharing(threads);
+    return code == shim::ok && cost.worth_sharing(threads, flops);
 }
 size_t shim_exec_io_bytes(const shim_exec *e) { return e->io_bytes; }
 const char *shim_exec_failure(const shim_exec *e) { return e->failure; }

@@ -9,26 +9,6 @@ namespace {
 constexpr double bytes_per_ns = 10, flops_per_ns = 40;
 constexpr double meeting_ns = 700, wake_up_ns = 5000;
 
-double elements(const ggml_tensor *t) {
-    return double(t->ne[0]) * double(t->ne[1]) * double(t->ne[2]) * double(t->ne[3]);
-}
-
-/* Multiplications and additions of the operators that are more than a few an element. */
-double flops(const ggml_tensor *t) {
-    switch (t->op) {
-        case GGML_OP_MUL_MAT:
-            return 2 * elements(t) * double(t->src[0]->ne[0]);
-        case GGML_OP_FLASH_ATTN_EXT:
-            return 4 * elements(t->src[0]) * double(t->src[1]->ne[1]);
-        case GGML_OP_CUSTOM:
-            if (shim::runs(t, shim::product_kernel)) return 2 * elements(t) * double(t->src[0]->ne[0]);
-            if (!shim::runs(t, shim::conv_kernel)) return 2 * elements(t);
-            return 2 * elements(t) * double(t->src[1]->ne[0] * t->src[1]->ne[1] * t->src[1]->ne[2]);
-        default:
-            return 2 * elements(t);
-    }
-}
-
 }  // namespace
 
 void shim::graph_cost::add(const ggml_tensor *t) {
@@ -53,10 +33,10 @@ void shim::graph_cost::add(const ggml_tensor *t) {
         if (leaves_out_2 && i == 2) continue;
         bytes += double(gg.nbytes(t->src[i]));
     }
-    ns += bytes / bytes_per_ns + flops(t) / flops_per_ns;
+    ns += bytes / bytes_per_ns;
     steps++;
 }
 
-bool shim::graph_cost::worth_sharing(int threads) const {
-    return ns * (1 - 1.0 / threads) > double(steps) * meeting_ns + wake_up_ns;
+bool shim::graph_cost::worth_sharing(int threads, double flops) const {
+    return (ns + flops / flops_per_ns) * (1 - 1.0 / threads) > double(steps) * meeting_ns + wake_up_ns;
 }

@@ -7,13 +7,13 @@
 namespace shim {
 
 struct graph_cost {
-    double ns = 0;      // on one thread
+    double ns = 0;      // that moving the tensors takes on one thread
     int64_t steps = 0;  // operators, after each of which the threads wait for each other
 
     void add(const ggml_tensor *t);
 
-    /* Whether so many threads are done before one would be. */
-    bool worth_sharing(int threads) const;
+    /* Whether so many threads are done before one would be, with these operations. */
+    bool worth_sharing(int threads, double flops) const;
 };
 
 }  // namespace shim

@@ -196,8 +196,9 @@ struct shim_exec;
 int32_t shim_exec_new(struct shim_stream *stream, struct shim_builder *b, size_t free, struct shim_exec **out);
 /* False: the stream is abandoned, and what the executable used must stay as it is. */
 bool shim_exec_free(struct shim_exec *e);
-/* Whether a run on so many CPU threads is likely to take less time than on one. */
-bool shim_exec_worth_sharing(const struct shim_exec *e, int32_t threads);
+/* Whether a run on so many CPU threads is likely to take less time than on one; flops are
+ * what the operators compute. */
+bool shim_exec_worth_sharing(const struct shim_exec *e, int32_t threads, double flops);
 size_t shim_exec_io_bytes(const struct shim_exec *e);
 
 struct shim_span {

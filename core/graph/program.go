@@ -17,6 +17,16 @@ type Program struct {
 	Outputs []int         // likewise; an output may be any tensor, also an input
 }
 
+// Work is what a run computes, in floating-point operations, and the memory that its
+// operators read and write, in bytes.
+func (p *Program) Work() (flops float64, bytes int64) {
+	for i := range p.Nodes {
+		flops += p.Nodes[i].Call.FLOPs()
+		bytes += p.Nodes[i].Call.Bytes()
+	}
+	return flops, bytes
+}
+
 // ProgramTensor is one tensor of a program.
 type ProgramTensor struct {
 	Kind Kind

@@ -46,8 +46,8 @@ func (h *Heads) check() error {
 	return nil
 }
 
-// flops counts two products of head_dim for each key that a query sees.
-func (h *Heads) flops() float64 {
+// seen is the part of the keys that a query sees, on average.
+func (h *Heads) seen() float64 {
 	keys := float64(h.TK)
 	if h.Causal {
 		keys -= float64(h.TQ-1) / 2
@@ -55,7 +55,7 @@ func (h *Heads) flops() float64 {
 	if h.Window > 0 {
 		keys = min(keys, float64(h.Window))
 	}
-	return 4 * keys * float64(h.TQ) * float64(h.Heads) * float64(h.Dim)
+	return keys / float64(h.TK)
 }
 
 // Attention is softmax(scale q k^T) v per head; head i reads key head
@@ -81,7 +81,12 @@ func (c *Calls) attention(r *request, q, k, v unsafe.Pointer, h *Heads, out unsa
 	r.output(out, 4*h.TQ*h.Heads*h.Dim)
 	careful := exceeds(q, h.TQ*h.Heads*h.Dim, infinity) || exceeds(k, h.TK*h.KVHeads*h.Dim, infinity)
 	r.flag(careful)
-	r.work.flops = h.flops()
+	r.shape(h.TQ, h.Heads, h.Dim)
+	r.shape(h.TK, h.KVHeads, h.Dim)
+	r.shape(h.TK, h.KVHeads, h.Dim)
+	r.shape(h.TQ, h.Heads, h.Dim)
+	r.countWork(attentionOp, 3)
+	r.work.flops *= h.seen()
 	return c.run(r, func(s *sketch) {
 		in := []ops.Ref{s.input(f32(h.TQ, h.Heads, h.Dim)), s.input(f32(h.TK, h.KVHeads, h.Dim)), s.input(f32(h.TK, h.KVHeads, h.Dim))}
 		if careful { // a mask of the caller's keeps it from being fused

@@ -35,6 +35,7 @@ const (
 type bench struct {
 	deadline time.Time
 	x, y     []float32
+	done     work // of the last call
 }
 
 const (
@@ -44,9 +45,8 @@ const (
 
 // sample is a call of a calibration, in a size.
 type sample struct {
-	class int
+	class ops.Cost
 	shape tensor.Shape // of its matrix
-	size  func(size int64) work
 	run   func(c *Calls, m *Matrix, b *bench, size int64) error
 }
 
@@ -54,65 +54,63 @@ type sample struct {
 // it tells of the rate, and on a slow device the smallest tells enough.
 var sizes = []int64{4, 16, 32}
 
-// heavy gives the calls of the classes that compute much.
-func heavy() []sample {
+// samples gives the calls of the classes that compute much.
+func samples() []sample {
 	return []sample{
 		{
-			matmulClass,
+			ops.MatmulCost,
 			tensor.Shape{benchSide, benchSide},
-			func(n int64) work {
-				rows := 4 * n
-				return work{2 * float64(rows) * benchSide * benchSide, 4 * rows * benchSide, 4 * rows * benchSide}
-			},
 			func(c *Calls, m *Matrix, b *bench, n int64) error { return b.matmul(c, m, 4*n, benchSide) },
 		},
 		{
-			conv2dClass,
+			ops.ConvCost,
 			tensor.Shape{64, 9 * 64},
-			func(n int64) work { return work{2 * float64(n*n) * 64 * 64 * 9, 4 * n * n * 64, 4 * n * n * 64} },
 			func(c *Calls, m *Matrix, b *bench, n int64) error {
-				r := c.begin("conv2d", 0)
-				defer c.end(r)
-				r.silent = true
-				g := Geometry{H: n, W: n, CIn: 64, K: 3, Stride: 1, OH: n, OW: n}
-				return c.conv2d(r, b.in(), &g, nil, &Job{Weight: m, Y: b.out(), NOut: 64})
+				return b.silently(c, "conv2d", func(r *request) error {
+					g := Geometry{H: n, W: n, CIn: 64, K: 3, Stride: 1, OH: n, OW: n}
+					return c.conv2d(r, b.in(), &g, nil, &Job{Weight: m, Y: b.out(), NOut: 64})
+				})
 			},
 		},
 		{
-			attentionClass,
+			ops.AttentionCost,
 			tensor.Shape{1, 1},
-			func(n int64) work {
-				return work{4 * float64(64*n*n) * 8 * 64, 3 * 4 * 8 * n * 8 * 64, 4 * 8 * n * 8 * 64}
-			},
 			func(c *Calls, _ *Matrix, b *bench, n int64) error {
-				r := c.begin("attention", 0)
-				defer c.end(r)
-				r.silent = true
-				h := Heads{TQ: 8 * n, TK: 8 * n, Heads: 8, KVHeads: 8, Dim: 64}
-				return c.attention(r, b.in(), b.in(), b.in(), &h, b.out())
+				return b.silently(c, "attention", func(r *request) error {
+					h := Heads{TQ: 8 * n, TK: 8 * n, Heads: 8, KVHeads: 8, Dim: 64}
+					return c.attention(r, b.in(), b.in(), b.in(), &h, b.out())
+				})
 			},
 		},
 	}
+}
+
+// silently makes a call that does not count in the statistics, and takes its work down.
+func (b *bench) silently(c *Calls, op string, call func(r *request) error) error {
+	r := c.begin(op, 0)
+	defer c.end(r)
+	r.silent = true
+	err := call(r)
+	b.done = r.work
+	return err
 }
 
 func (b *bench) in() unsafe.Pointer  { return unsafe.Pointer(unsafe.SliceData(b.x)) }
 func (b *bench) out() unsafe.Pointer { return unsafe.Pointer(unsafe.SliceData(b.y)) }
 
 func (b *bench) matmul(c *Calls, m *Matrix, t, side int64) error {
-	r := c.begin("matmul", 0)
-	defer c.end(r)
-	r.silent = true
-	return c.matmul(r, b.in(), t, side, []Job{{Weight: m, Y: b.out(), NOut: side}})
+	return b.silently(c, "matmul", func(r *request) error {
+		return c.matmul(r, b.in(), t, side, []Job{{Weight: m, Y: b.out(), NOut: side}})
+	})
 }
 
 // transfer moves as many bytes as there are, and computes next to nothing.
 func (b *bench) transfer(c *Calls) error {
-	r := c.begin("neg", 0)
-	defer c.end(r)
-	r.silent = true
-	r.floats(b.in(), benchFloats)
-	r.output(b.out(), 4*benchFloats)
-	return c.run(r, func(s *sketch) { s.output(s.op("neg", []ops.Ref{s.input(f32(benchFloats))})) })
+	return b.silently(c, "neg", func(r *request) error {
+		r.floats(b.in(), benchFloats)
+		r.output(b.out(), 4*benchFloats)
+		return c.run(r, func(s *sketch) { s.output(s.op("neg", []ops.Ref{s.input(f32(benchFloats))})) })
+	})
 }
 
 func (b *bench) late() bool { return time.Now().After(b.deadline) }
@@ -145,7 +143,7 @@ func (b *bench) time(call func() error) (float64, error) {
 // speed is what a backend was found to do.
 type speed struct {
 	overhead, secondsPerByte float64
-	secondsPerFlop           [len(classes)]float64 // NaN: not measured
+	secondsPerFlop           [ops.Costs]float64 // NaN: not measured
 }
 
 func (c *Calls) measure(cpu *Calls, budget time.Duration) (*thresholds, error) {
@@ -184,8 +182,8 @@ func (c *Calls) speed(b *bench) (s speed, err error) {
 	const moved = 8 * benchFloats
 	s.secondsPerByte = max(moving-s.overhead, 0) / moved
 	// Element by element, what the call takes is what moving takes.
-	s.secondsPerFlop[otherClass] = s.secondsPerByte * 8
-	for _, h := range heavy() {
+	s.secondsPerFlop[ops.OtherCost] = s.secondsPerByte * 8
+	for _, h := range samples() {
 		m, err := c.NewMatrix(tensor.Type{DType: tensor.F32, Shape: h.shape}, make([]byte, 4*h.shape.Elements()))
 		if err != nil {
 			return s, err
@@ -208,7 +206,7 @@ func (s *speed) rate(c *Calls, m *Matrix, b *bench, h sample) error {
 		if err != nil || math.IsNaN(took) {
 			return err
 		}
-		w := h.size(n)
+		w := b.done
 		computing := took - s.overhead - s.secondsPerByte*float64(w.up+w.down)
 		// No faster than half of what was seen: the parts were measured apart.
 		s.secondsPerFlop[h.class] = max(computing, took/2) / w.flops
@@ -227,7 +225,7 @@ func compare(host, device speed) *thresholds {
 	t := &thresholds{of: builtIn.of, source: "measured"}
 	for class := range t.of {
 		saved := host.secondsPerFlop[class] - device.secondsPerFlop[class]
-		if class == otherClass { // the CPU's time is for elements, and nothing is moved there
+		if ops.Cost(class) == ops.OtherCost { // the CPU's time is for elements, and nothing is moved there
 			saved = host.secondsPerFlop[class]
 		}
 		switch {
@@ -303,12 +301,12 @@ func (c *Calls) remembered(id string) *thresholds {
 		return nil
 	}
 	t := &thresholds{source: "remembered"}
-	for i, name := range classes {
-		v, ok := k.Thresholds[name]
+	for _, class := range classes {
+		v, ok := k.Thresholds[class.String()]
 		if !ok || !v.valid() {
 			return nil
 		}
-		t.of[i] = v
+		t.of[class] = v
 	}
 	return t
 }

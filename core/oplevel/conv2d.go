@@ -133,7 +133,10 @@ func (c *Calls) conv2d(r *request, x unsafe.Pointer, g *Geometry, norm *Norm, j 
 	for first := int64(0); first < pixels; first += tile {
 		r.output(unsafe.Add(j.Y, 4*first*j.NOut), 4*min(tile, pixels-first)*j.NOut)
 	}
-	r.work.flops = 2 * float64(pixels) * float64(j.NOut) * float64(g.window())
+	r.shape(1, g.CIn, g.H, g.W)
+	r.shape(j.NOut, g.CIn, g.K, g.K)
+	r.shape(1, j.NOut, g.OH, g.OW)
+	r.countWork(conv2dOp, 2)
 	return c.run(r, func(s *sketch) {
 		if whole {
 			s.wholeConv2d(g, &n, j, careful)

@@ -107,7 +107,10 @@ func (c *Calls) matmul(r *request, x unsafe.Pointer, t, nIn int64, jobs []Job) e
 			r.floats(j.Bias, j.NOut)
 		}
 		r.output(j.Y, 4*t*j.NOut)
-		r.work.flops += 2 * float64(t) * float64(nIn) * float64(j.NOut)
+		r.shape(t, nIn)
+		r.shape(j.NOut, nIn)
+		r.shape(t, j.NOut)
+		r.countWork(linearOp, 2)
 		if l := limit(j.Weight.dtype()); l != 0 && (least == 0 || l < least) {
 			least = l
 		}

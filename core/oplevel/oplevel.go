@@ -153,7 +153,7 @@ func (c *Calls) standIn() (*Calls, error) {
 
 // run makes a call happen, or declines it.
 func (c *Calls) run(r *request, sketch func(*sketch)) error {
-	if r.flags&OnlyIfWorthwhile != 0 && !c.worthwhile(r.op, r.work) {
+	if r.flags&OnlyIfWorthwhile != 0 && !c.worthwhile(r.cost, r.work) {
 		return c.decline(r, sketch, ErrDeclined)
 	}
 	start := time.Now()

@@ -382,7 +382,7 @@ func TestTheFirstAnswerDoesNotWaitForASlowStart(t *testing.T) {
 		first, err := c.Threshold("matmul")
 		require.NoError(t, err)
 		require.Less(t, time.Since(start), time.Second)
-		require.Equal(t, builtIn.of[matmulClass], first)
+		require.Equal(t, builtIn.of[ops.MatmulCost], first)
 
 		start = time.Now()
 		_, err = c.Threshold("matmul")
@@ -406,13 +406,13 @@ func TestCompareSolvesForOperations(t *testing.T) {
 	for class := range host.secondsPerFlop {
 		host.secondsPerFlop[class], device.secondsPerFlop[class] = 3e-11, 1e-11
 	}
-	host.secondsPerFlop[conv2dClass], device.secondsPerFlop[attentionClass] = 1e-12, math.NaN()
+	host.secondsPerFlop[ops.ConvCost], device.secondsPerFlop[ops.AttentionCost] = 1e-12, math.NaN()
 	got := compare(host, device)
 	// 10 us are made good by 20 ps for each operation, and so is 0.1 ns for a byte.
-	require.InDelta(t, 5e5, got.of[matmulClass].MinFlops, 1)
-	require.InDelta(t, 5, got.of[matmulClass].FlopsPerByte, 1e-9)
-	require.Equal(t, Threshold{MinFlops: never}, got.of[conv2dClass])
-	require.Equal(t, builtIn.of[attentionClass], got.of[attentionClass])
+	require.InDelta(t, 5e5, got.of[ops.MatmulCost].MinFlops, 1)
+	require.InDelta(t, 5, got.of[ops.MatmulCost].FlopsPerByte, 1e-9)
+	require.Equal(t, Threshold{MinFlops: never}, got.of[ops.ConvCost])
+	require.Equal(t, builtIn.of[ops.AttentionCost], got.of[ops.AttentionCost])
 }
 
 func TestMedians(t *testing.T) {

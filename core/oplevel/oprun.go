@@ -50,6 +50,11 @@ func (c *Calls) OpRun(name string, in []Operand, attrs Attributes, out []Operand
 		d, shape := o.dtypeAndShape()
 		r.numbers(int64(d), int64(len(shape)))
 		r.numbers(shape...)
+		if o.absent() {
+			r.shapes = append(r.shapes, nil)
+		} else {
+			r.shape(shape...)
+		}
 		switch {
 		case o.Matrix != nil:
 			r.matrix(o.Matrix)
@@ -61,10 +66,11 @@ func (c *Calls) OpRun(name string, in []Operand, attrs Attributes, out []Operand
 	for i := range out {
 		r.numbers(int64(out[i].Type.DType), int64(len(out[i].Type.Shape)))
 		r.numbers(out[i].Type.Shape...)
+		r.shape(out[i].Type.Shape...)
 		r.output(out[i].Data, out[i].Type.Bytes())
 	}
 	r.key = attrs.AppendKey(r.key)
-	r.work.flops = opFlops(op.Name, in, out)
+	r.countWork(op, len(in))
 	return c.run(r, func(s *sketch) { s.anyOp(op, in, attrs, out) })
 }
 
@@ -176,42 +182,4 @@ func (o *Operand) checkOutput(in, before []Operand, i int) error {
 		}
 	}
 	return nil
-}
-
-// opFlops estimates an operator's work: for products each element of the output takes
-// a row of the second input, for the rest each element counts once.
-func opFlops(name string, in, out []Operand) float64 {
-	elements := func(list []Operand, i int) float64 {
-		if i >= len(list) || list[i].absent() {
-			return 0
-		}
-		_, shape := list[i].dtypeAndShape()
-		return float64(shape.Elements())
-	}
-	dim := func(i, axis int) float64 {
-		if i >= len(in) {
-			return 1
-		}
-		_, shape := in[i].dtypeAndShape()
-		return float64(shape.Dim(axis))
-	}
-	switch name {
-	case "linear":
-		return 2 * elements(out, 0) * dim(1, 1)
-	case "matmul":
-		return 2 * elements(out, 0) * dim(0, -1)
-	case "conv1d", "conv2d":
-		return 2 * elements(out, 0) * elements(in, 1) / dim(1, 0)
-	case "conv_transpose1d":
-		return 2 * elements(in, 0) * elements(in, 1) / dim(1, 0)
-	case "attention":
-		return 4 * elements(in, 0) * dim(1, 0)
-	case "lstm_cell":
-		return 2 * dim(0, 0) * (elements(in, 3) + elements(in, 4))
-	}
-	most := elements(out, 0)
-	for i := range in {
-		most = max(most, elements(in, i))
-	}
-	return most
 }

@@ -6,7 +6,9 @@ import (
 	"unsafe"
 
 	"qtsaccel/core/backend"
+	"qtsaccel/core/ops"
 	"qtsaccel/core/status"
+	"qtsaccel/core/tensor"
 )
 
 // request is one call while it is under way. Requests are used again, so that their
@@ -18,7 +20,10 @@ type request struct {
 	in, out  []backend.Buffer
 	matrices []*Matrix
 	work     work
-	silent   bool // does not count in the statistics
+	cost     ops.Cost       // the operator's class
+	shapes   []tensor.Shape // of the inputs, then of the outputs, that the work is counted of
+	dims     []int64        // behind shapes
+	silent   bool           // does not count in the statistics
 }
 
 // work is what a call costs.
@@ -50,7 +55,8 @@ func (c *Calls) end(r *request) {
 	clear(r.out)
 	clear(r.matrices)
 	r.in, r.out, r.matrices = r.in[:0], r.out[:0], r.matrices[:0]
-	r.work, r.silent = work{}, false
+	r.shapes, r.dims = r.shapes[:0], r.dims[:0]
+	r.work, r.cost, r.silent = work{}, ops.OtherCost, false
 	c.mu.Lock()
 	c.requests = append(c.requests, r)
 	c.mu.Unlock()
@@ -83,6 +89,21 @@ func (r *request) input(p unsafe.Pointer, bytes int64) {
 func (r *request) output(p unsafe.Pointer, bytes int64) {
 	r.out = append(r.out, backend.Buffer{Data: p, Bytes: uintptr(bytes)})
 	r.work.down += bytes
+}
+
+// shape adds one to those that the work is counted of.
+func (r *request) shape(dims ...int64) {
+	at := len(r.dims)
+	r.dims = append(r.dims, dims...)
+	r.shapes = append(r.shapes, r.dims[at:len(r.dims):len(r.dims)])
+}
+
+// countWork adds an operator's work on the shapes, of which the first n are its inputs',
+// and forgets them.
+func (r *request) countWork(op *ops.Op, n int) {
+	r.work.flops += op.FLOPs(r.shapes[:n], r.shapes[n:])
+	r.cost = op.Cost
+	r.shapes, r.dims = r.shapes[:0], r.dims[:0]
 }
 
 func (r *request) matrix(m *Matrix) {

@@ -199,7 +199,7 @@ func (r *Report) Text() string {
 	if r.Thresholds != nil {
 		fmt.Fprintf(&b, "worth the device's while (%s):\n", r.ThresholdsSource)
 		for _, class := range classes {
-			t := r.Thresholds[class]
+			t := r.Thresholds[class.String()]
 			fmt.Fprintf(&b, "  %-10s from %.3g operations + %.3g for each byte moved\n", class, t.MinFlops, t.FlopsPerByte)
 		}
 	}

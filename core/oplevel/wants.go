@@ -9,6 +9,7 @@ import (
 	"qtsaccel/core/guarded"
 	"qtsaccel/core/ops"
 	"qtsaccel/core/status"
+	"qtsaccel/core/tensor"
 )
 
 // Threshold says from when on the device should run a call: when its operations are
@@ -32,40 +33,30 @@ func (t Threshold) valid() bool {
 	return t.MinFlops >= 0 && t.MinFlops <= never && t.FlopsPerByte >= 0 && t.FlopsPerByte <= never
 }
 
-// The classes of operators that have a threshold each.
-const (
-	matmulClass = iota
-	conv2dClass
-	attentionClass
-	otherClass
-)
+// classes are the classes of operators that have a threshold each, as reports list them.
+var classes = [ops.Costs]ops.Cost{ops.MatmulCost, ops.ConvCost, ops.AttentionCost, ops.OtherCost}
 
-// classes are their names: those of the calls, and of the operators that compute much
-// alike.
-var classes = [...]string{"matmul", "conv2d", "attention", "other"}
+// The operators of the table that the typed calls' work is counted by.
+var linearOp, conv2dOp, attentionOp = mustFind("linear"), mustFind("conv2d"), mustFind("attention")
 
-func classOf(op string) int {
-	switch op {
-	case "matmul", "linear", "lstm_cell":
-		return matmulClass
-	case "conv2d", "conv1d", "conv_transpose1d":
-		return conv2dClass
-	case "attention":
-		return attentionClass
+func mustFind(name string) *ops.Op {
+	op, err := ops.Lookup(name)
+	if err != nil {
+		panic(err) // a mistake in the table
 	}
-	return otherClass
+	return op
 }
 
 // thresholds are those in force. They never change; another table takes their place.
 type thresholds struct {
-	of     [len(classes)]Threshold
+	of     [ops.Costs]Threshold
 	source string
 }
 
 func (t *thresholds) byClass() map[string]Threshold {
 	m := map[string]Threshold{}
-	for i, name := range classes {
-		m[name] = t.of[i]
+	for _, class := range classes {
+		m[class.String()] = t.of[class]
 	}
 	return m
 }
@@ -73,8 +64,8 @@ func (t *thresholds) byClass() map[string]Threshold {
 // builtIn is what stands where nothing was measured: a card behind PCIe next to a few
 // cores, from what such were found to do. Element by element nothing pays.
 var builtIn = thresholds{
-	of: [len(classes)]Threshold{
-		matmulClass: {4e6, 10}, conv2dClass: {4e6, 10}, attentionClass: {4e6, 10}, otherClass: {1e6, 1},
+	of: [ops.Costs]Threshold{
+		ops.MatmulCost: {4e6, 10}, ops.ConvCost: {4e6, 10}, ops.AttentionCost: {4e6, 10}, ops.OtherCost: {1e6, 1},
 	},
 	source: "built in",
 }
@@ -184,22 +175,24 @@ func (c *Calls) thresholds() *thresholds {
 	return &builtIn
 }
 
-func (c *Calls) worthwhile(op string, w work) bool {
-	return c.onHost() || c.thresholds().of[classOf(op)].met(w)
+func (c *Calls) worthwhile(class ops.Cost, w work) bool {
+	return c.onHost() || c.thresholds().of[class].met(w)
 }
 
 // Threshold gives the threshold of an operator's class.
 func (c *Calls) Threshold(op string) (Threshold, error) {
-	if err := checkOp(op); err != nil {
+	class, err := classOf(op)
+	if err != nil {
 		return Threshold{}, err
 	}
-	return c.thresholds().of[classOf(op)], nil
+	return c.thresholds().of[class], nil
 }
 
 // SetThreshold sets the threshold of an operator's class; the others stay what they
 // are, or are found first.
 func (c *Calls) SetThreshold(op string, t Threshold) error {
-	if err := checkOp(op); err != nil {
+	class, err := classOf(op)
+	if err != nil {
 		return err
 	}
 	if !t.valid() {
@@ -209,18 +202,22 @@ func (c *Calls) SetThreshold(op string, t Threshold) error {
 	c.wants.lockIdle()
 	defer c.wants.mu.Unlock()
 	next := *c.wants.table.Load()
-	next.of[classOf(op)] = t
+	next.of[class] = t
 	next.source = "set by the host"
 	c.wants.table.Store(&next)
 	return nil
 }
 
-func checkOp(op string) error {
-	if op == classes[otherClass] {
-		return nil
+// classOf gives an operator's class; "other" is a class and no operator.
+func classOf(op string) (ops.Cost, error) {
+	if op == ops.OtherCost.String() {
+		return ops.OtherCost, nil
 	}
-	_, err := ops.Lookup(op)
-	return err
+	entry, err := ops.Lookup(op)
+	if err != nil {
+		return 0, err
+	}
+	return entry.Cost, nil
 }
 
 // Wants says whether the device should run a call of an operator. The shape is, for
@@ -228,51 +225,63 @@ func checkOp(op string) error {
 // n_out; for attention tq, tk, heads, kv_heads and head_dim; for any other operator
 // that of its largest input or output.
 func (c *Calls) Wants(op string, shape []int64) (bool, error) {
-	if err := checkOp(op); err != nil {
+	class, err := classOf(op)
+	if err != nil {
 		return false, err
 	}
 	w, err := workOf(op, shape)
 	if err != nil {
 		return false, status.Wrapf(err, "wants %q", op)
 	}
-	return c.worthwhile(op, w), nil
+	return c.worthwhile(class, w), nil
 }
 
-// workOf estimates a call's work by its shape.
-func workOf(op string, shape []int64) (work, error) {
-	names := map[string][]string{
-		"matmul":    {"t", "n_in", "n_out"},
-		"conv2d":    {"h", "w", "c_in", "k", "stride", "n_out"},
-		"attention": {"tq", "tk", "heads", "kv_heads", "head_dim"},
-	}[op]
-	if names != nil && len(shape) != len(names) {
-		return work{}, status.Errorf(status.InvalidArgument, "%d sizes are given, want %d: %v", len(shape), len(names), names)
+// typedSizes are the sizes that Wants takes for the typed calls.
+var typedSizes = map[string][]string{
+	"matmul":    {"t", "n_in", "n_out"},
+	"conv2d":    {"h", "w", "c_in", "k", "stride", "n_out"},
+	"attention": {"tq", "tk", "heads", "kv_heads", "head_dim"},
+}
+
+// workOf estimates a call's work by its sizes.
+func workOf(op string, d []int64) (work, error) {
+	if names := typedSizes[op]; names != nil && len(d) != len(names) {
+		return work{}, status.Errorf(status.InvalidArgument, "%d sizes are given, want %d: %v", len(d), len(names), names)
 	}
-	d := make([]float64, len(shape))
-	for i, v := range shape {
+	most := 1.0
+	for i, v := range d {
 		if v < 1 {
 			return work{}, status.Errorf(status.InvalidArgument, "size %d is %d, want 1 or more", i, v)
 		}
-		d[i] = float64(v)
+		most *= float64(v)
 	}
-	var flops, up, down float64
+	if most > math.MaxInt64/8 {
+		return work{}, status.Errorf(status.InvalidArgument, "shape %v overflows", d)
+	}
+	var entry *ops.Op
+	var in, moved, out []tensor.Shape // moved are the inputs that go to the device each time
 	switch op {
 	case "matmul":
-		flops, up, down = 2*d[0]*d[1]*d[2], d[0]*d[1], d[0]*d[2]
+		entry, in, out = linearOp, []tensor.Shape{{d[0], d[1]}, {d[2], d[1]}}, []tensor.Shape{{d[0], d[2]}}
+		moved = in[:1]
 	case "conv2d":
-		pixels := math.Ceil(d[0]/d[4]) * math.Ceil(d[1]/d[4])
-		flops, up, down = 2*pixels*d[5]*d[3]*d[3]*d[2], d[0]*d[1]*d[2], pixels*d[5]
+		oh, ow := (d[0]+d[4]-1)/d[4], (d[1]+d[4]-1)/d[4]
+		entry, in, out = conv2dOp, []tensor.Shape{{1, d[2], d[0], d[1]}, {d[5], d[2], d[3], d[3]}}, []tensor.Shape{{1, d[5], oh, ow}}
+		moved = in[:1]
 	case "attention":
-		flops, up, down = 4*d[0]*d[1]*d[2]*d[4], d[0]*d[2]*d[4]+2*d[1]*d[3]*d[4], d[0]*d[2]*d[4]
+		keys := tensor.Shape{d[1], d[3], d[4]}
+		entry, in, out = attentionOp, []tensor.Shape{{d[0], d[2], d[4]}, keys, keys}, []tensor.Shape{{d[0], d[2], d[4]}}
+		moved = in
 	default:
-		flops = 1
-		for _, v := range d {
-			flops *= v
-		}
-		up, down = flops, flops
+		w := work{flops: most, up: int64(4 * most), down: int64(4 * most)}
+		return w, nil
 	}
-	if 4*(up+down) > math.MaxInt64/2 {
-		return work{}, status.Errorf(status.InvalidArgument, "shape %v overflows", shape)
+	w := work{flops: entry.FLOPs(in, out)}
+	for _, s := range moved {
+		w.up += 4 * s.Elements()
 	}
-	return work{flops, int64(4 * up), int64(4 * down)}, nil
+	for _, s := range out {
+		w.down += 4 * s.Elements()
+	}
+	return w, nil
 }

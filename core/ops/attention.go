@@ -28,8 +28,13 @@ func init() {
 			flagAttr("causal", 0, "1: the queries are the last t of the n positions"),
 			optInt("window", 0, "how many keys up to its own position a query sees; 0: all. Needs positions or causal").atLeast(0),
 		},
-		Infer:     inferAttention,
-		Products:  1,
+		Infer:    inferAttention,
+		Products: 1,
+		Cost:     AttentionCost,
+		// Each query meets each key, and each value with its weight.
+		flops: func(in, out []tensor.Shape) float64 {
+			return 2 * (elements(in[0]) + elements(out[0])) * float64(in[1][0])
+		},
 		Tolerance: 2e-5,
 		Pieces:    func(c *Call) int { return int(c.In[0].Shape[0] * c.In[0].Shape[1]) },
 		EvalPiece: evalAttention,

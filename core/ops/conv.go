@@ -20,6 +20,8 @@ func init() {
 		},
 		Infer:     inferConv,
 		Products:  1,
+		Cost:      ConvCost,
+		flops:     flopsOfConv,
 		Tolerance: 1e-5,
 		Pieces:    convPieces,
 		EvalPiece: func(c *Call, in, out []Value, piece int) error {
@@ -56,6 +58,8 @@ func init() {
 		},
 		Infer:     inferConv,
 		Products:  1,
+		Cost:      ConvCost,
+		flops:     flopsOfConv,
 		Tolerance: 1e-5,
 		Pieces:    convPieces,
 		EvalPiece: func(c *Call, in, out []Value, piece int) error {
@@ -142,6 +146,11 @@ func checkSpans(c *Call) error {
 		}
 	}
 	return nil
+}
+
+// flopsOfConv counts a product with a kernel for each element of the result.
+func flopsOfConv(in, out []tensor.Shape) float64 {
+	return 2 * elements(out[0]) * elements(in[1][1:])
 }
 
 func inferConv(c *Call) ([]tensor.Type, error) {

@@ -23,8 +23,11 @@ func init() {
 			optInt("dilation", 1, "output elements from one kernel element to the next").from(1, maxInt32),
 			optInt("groups", 1, "into how many groups the channels fall").from(1, maxInt32),
 		},
-		Infer:     inferConvTranspose,
-		Products:  1,
+		Infer:    inferConvTranspose,
+		Products: 1,
+		Cost:     ConvCost,
+		// Each element of x is multiplied with a kernel.
+		flops:     func(in, _ []tensor.Shape) float64 { return 2 * elements(in[0]) * elements(in[1][1:]) },
 		Tolerance: 1e-5,
 		Pieces:    convPieces,
 		EvalPiece: evalConvTranspose,

@@ -29,6 +29,9 @@ func init() {
 			}
 			return nil
 		},
+		// Of the table only the rows that are asked for are read.
+		flops: func(_, out []tensor.Shape) float64 { return elements(out[0]) },
+		bytes: func(c *Call) int64 { return c.In[1].Bytes() + 2*c.Out[0].Bytes() },
 	})
 
 	register(&Op{

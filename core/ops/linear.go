@@ -13,6 +13,8 @@ func init() {
 		Inputs:    []Input{{Name: "x", MinRank: 1}, {Name: "weight", DTypes: Weight, MinRank: 2, MaxRank: 2}, {Name: "bias", Optional: true}},
 		Infer:     inferLinear,
 		Products:  1,
+		Cost:      MatmulCost,
+		flops:     func(in, out []tensor.Shape) float64 { return 2 * elements(out[0]) * float64(in[1].Dim(-1)) },
 		Tolerance: 1e-5,
 		Pieces:    func(c *Call) int { return int(c.In[1].Shape[0]) },
 		EvalPiece: func(c *Call, in, out []Value, o int) error {
@@ -42,6 +44,8 @@ func init() {
 		Inputs:    []Input{{Name: "a", MinRank: 2}, {Name: "b", DTypes: Float, MinRank: 2}},
 		Infer:     inferMatmul,
 		Products:  1,
+		Cost:      MatmulCost,
+		flops:     func(in, out []tensor.Shape) float64 { return 2 * elements(out[0]) * float64(in[0].Dim(-1)) },
 		Tolerance: 1e-5,
 		Pieces:    func(c *Call) int { return int(c.Out[0].Shape.Elements() / c.Out[0].Shape.Dim(-1)) },
 		EvalPiece: func(c *Call, in, out []Value, row int) error {

@@ -63,6 +63,17 @@ type Op struct {
 	// how much larger the error may be beside the result than beside the product.
 	Products float64
 
+	// Cost is the class of operators that this one's time is like. FLOPs and bytes say how
+	// much it computes and moves, where that is not an operation for each element of its
+	// largest tensor, and each tensor once.
+	Cost  Cost
+	flops func(in, out []tensor.Shape) float64
+	bytes func(c *Call) int64
+
+	// View says that the result may be the input looked at in another way: a backend need
+	// neither compute nor move anything.
+	View bool
+
 	// Tolerance is the largest error, relative to the largest magnitude of the
 	// exact result (and at least to 1), allowed to a backend that computes with
 	// f32 inputs and weights. 0 demands equality.

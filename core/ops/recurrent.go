@@ -21,9 +21,13 @@ func init() {
 			{Name: "bias_ih", Optional: true},
 			{Name: "bias_hh", Optional: true},
 		},
-		Outputs:   []string{"h", "c"},
-		Infer:     inferLSTMCell,
-		Products:  4, // the gates squash sums of dozens to 1
+		Outputs:  []string{"h", "c"},
+		Infer:    inferLSTMCell,
+		Products: 4, // the gates squash sums of dozens to 1
+		Cost:     MatmulCost,
+		flops: func(in, _ []tensor.Shape) float64 {
+			return 2 * float64(in[0][0]) * (elements(in[3]) + elements(in[4]))
+		},
 		Tolerance: 1e-5,
 		Eval:      evalLSTMCell,
 		Decompose: func(b Builder, c *Call, in []Ref) ([]Ref, error) {

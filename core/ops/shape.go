@@ -16,6 +16,7 @@ func init() {
 		Inputs: []Input{{Name: "x", DTypes: Any}},
 		Attrs:  []Attr{needInts("shape", "the new shape; one dimension may be -1 for what is left over").atLeast(-1)},
 		Infer:  inferReshape,
+		View:   true,
 		Eval: func(_ *Call, in, out []Value) error {
 			copy(out[0].F, in[0].F)
 			copy(out[0].I, in[0].I)
@@ -30,6 +31,7 @@ func init() {
 		Inputs: []Input{{Name: "x", DTypes: Any}},
 		Attrs:  []Attr{needInts("axes", "a permutation of the axes; negative counts from the end").from(-tensor.MaxRank, tensor.MaxRank-1)},
 		Infer:  inferTranspose,
+		View:   true,
 		Eval: func(c *Call, in, out []Value) error {
 			from := strides(c.In[0].Shape)
 			st := make([]int, len(from))
@@ -61,6 +63,7 @@ func init() {
 			return nil
 		},
 		Decompose:   decomposeSlice,
+		View:        true,
 		OutputBelow: boundOfFirst,
 	})
 

@@ -34,6 +34,9 @@ func init() {
 			return nil
 		},
 		Writes: true,
+		// Of the state only the rows that are replaced are touched.
+		flops: func(in, _ []tensor.Shape) float64 { return elements(in[1]) },
+		bytes: func(c *Call) int64 { return 2 * c.In[1].Bytes() },
 	})
 }
 

@@ -15,7 +15,9 @@ type placement struct {
 }
 
 type instancePlacement struct {
-	Dims map[string]int64 `json:"dims,omitempty"`
+	Dims  map[string]int64 `json:"dims,omitempty"`
+	FLOPs float64          `json:"flops"` // of a run, by the operators' formulas
+	Bytes int64            `json:"bytes"` // that its operators read and write
 	backend.Placement
 }
 
@@ -29,7 +31,7 @@ func (p *Plan) Placement(f Format) (string, error) {
 		for n, d := range p.graph.Dims() {
 			dims[d.Name] = i.dims[n]
 		}
-		r.Instances = append(r.Instances, instancePlacement{dims, i.exec.Placement()})
+		r.Instances = append(r.Instances, instancePlacement{dims, i.flops, i.bytes, i.exec.Placement()})
 	}
 	if f == JSON {
 		text, err := json.MarshalIndent(r, "", "  ")
@@ -51,6 +53,7 @@ func (r *placement) text(p *Plan) string {
 			fmt.Fprintf(&b, "  %s=%d", d.Name, i.Dims[d.Name])
 		}
 		fmt.Fprintf(&b, "  %d nodes, %d bytes of inputs and outputs, %d bytes of shared scratch\n", total, i.IOBytes, i.ScratchBytes)
+		fmt.Fprintf(&b, "    a run computes %.3g operations on %.3g bytes\n", i.FLOPs, float64(i.Bytes))
 		if i.Copies.Count > 0 {
 			fmt.Fprintf(&b, "    %d copies between devices, %d bytes\n", i.Copies.Count, i.Copies.Bytes)
 		}

@@ -190,7 +190,9 @@ type instance struct {
 	exec     backend.Executable
 	in, out  []port
 	indices  []int // of the inputs whose values are indices
-	complete bool  // a run succeeded, so that every input was given once
+	flops    float64
+	bytes    int64
+	complete bool // a run succeeded, so that every input was given once
 }
 
 // port is an input or output as a run checks it.
@@ -233,6 +235,7 @@ func (p *Plan) build(dims []int64) (*instance, error) {
 	p.spare = nil
 	p.stats.Builds++
 	i := &instance{dims: append([]int64(nil), dims...), exec: exec}
+	i.flops, i.bytes = program.Work()
 	for n, t := range program.Inputs {
 		i.in = append(i.in, newPort(program.Tensors[t].Name, &program.Tensors[t]))
 		if i.in[n].tensor.Below > 0 {
