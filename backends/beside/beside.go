@@ -56,6 +56,12 @@ func (b *Backend) Supports(c *ops.Call) bool {
 	return b.Own(c) || !c.Op.Writes && !c.Decomposes() && b.of[companion].Supports(c)
 }
 
+// GathersWindows is the primary's answer.
+func (b *Backend) GathersWindows() bool {
+	g, ok := b.of[primary].(backend.Gathering)
+	return ok && g.GathersWindows()
+}
+
 // NewStream makes a stream on both.
 func (b *Backend) NewStream() (backend.Stream, error) {
 	s := &stream{backend: b, states: map[string]tensor.Type{}, spare: map[string][]string{}}

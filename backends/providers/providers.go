@@ -54,15 +54,21 @@ func openReference(r choice.Request, _ choice.Device) (backend.Backend, error) {
 	return reference.NewWithin(r.WeightsBudget), nil
 }
 
+// openCPU opens the CPU with the reference as its fallback, for operators that it has
+// neither a kernel nor a decomposition for.
 func openCPU(r choice.Request, _ choice.Device) (backend.Backend, error) {
 	l, err := library(r)
 	if err != nil {
 		return nil, err
 	}
-	return ggml.New(l, ggml.Options{Device: "cpu", Threads: r.Threads, NoRepack: r.NoRepack, WeightsBudget: r.WeightsBudget})
+	cpu, err := ggml.New(l, ggml.Options{Device: "cpu", Threads: r.Threads, NoRepack: r.NoRepack, WeightsBudget: r.WeightsBudget})
+	if err != nil {
+		return nil, err
+	}
+	return beside.New(cpu, reference.New()), nil
 }
 
-// openDevice opens a GPU with a CPU beside it, for the operators that it lacks.
+// openDevice opens a GPU with the CPU as its fallback, for the operators that it lacks.
 func openDevice(l *ggml.Library, api string, index int, r choice.Request) (backend.Backend, error) {
 	device, err := ggml.New(l, ggml.Options{Device: api, Index: index, Threads: r.Threads, WeightsBudget: r.WeightsBudget})
 	if err != nil {
