@@ -46,7 +46,11 @@ status classify(const char *text) {
 /*
  * ggml calls this on a failed assertion and ends the process when it returns. Above
  * the shim the thread is ours to unwind. On one of ggml's own threads nothing
- * would catch: the words go to the log, and the process ends.
+ * would catch: the words go to the log, and the process ends. To stop that thread
+ * here would not help: the others, the caller's among them, then spin in ggml's
+ * barrier, which counts threads, looks at no flag, and is not to be had from outside.
+ * So whatever could lead there is refused before: core/ops/limits.go,
+ * shim_exec::check_extents(), shim::check_size().
  */
 void on_abort(const char *text) {
     if (depth == 0) {
