@@ -30,6 +30,11 @@ func plain(shape ...int64) []Operand {
 	return []Operand{x(shape...), weight(f16, shape...), weight(bf16, shape...), index(i32, 1000, shape...)}
 }
 
+// ofEveryDType are plain ones, and of the other integers.
+func ofEveryDType(shape ...int64) []Operand {
+	return append(plain(shape...), index(i64, 1000, shape...), index(tensor.I16, 1000, shape...), index(tensor.I8, 100, shape...))
+}
+
 func reshape() []Case {
 	cases := []Case{
 		{In: []Operand{x()}, Attrs: a(ints("shape", 1, 1))},
@@ -52,7 +57,7 @@ func transpose() []Case {
 	for _, axes := range [][]int64{{3, 2, 1, 0}, {0, 2, 1, 3}, {1, 2, 3, 0}, {2, 0, 3, 1}, {3, 0, 1, 2}} {
 		cases = append(cases, Case{In: []Operand{x(2, 3, 4, 5)}, Attrs: a(ints("axes", axes...))})
 	}
-	for _, o := range plain(3, 33) {
+	for _, o := range ofEveryDType(3, 33) {
 		cases = append(cases, Case{In: []Operand{o}, Attrs: a(ints("axes", 1, 0))})
 	}
 	return cases
@@ -81,7 +86,7 @@ func sliced() []Case {
 	for _, o := range plain(4, 33) {
 		cases = append(cases, cut(o, 1, 1, 32, 1), cut(o, 0, 1, 3, 1))
 	}
-	for _, o := range append(plain(4, 33), index(i64, 1000, 4, 33), index(tensor.I16, 1000, 4, 33), index(tensor.I8, 100, 4, 33)) {
+	for _, o := range ofEveryDType(4, 33) {
 		cases = append(cases, cut(o, 1, 2, 30, 1), cut(o, 1, -1, whole, -1), cut(o, 0, -1, whole, -1), cut(o, 1, 30, 1, -7), cut(o, 0, 2, 0, -2))
 	}
 	return append(cases,
@@ -101,8 +106,8 @@ func concat() []Case {
 		join(-2, x(2, 3, 4, 5), x(2, 3, 1, 5)),
 		join(0, x(1, 3, 4, 5), weight(f32, 2, 3, 4, 5)),
 	}
-	for i := range plain() {
-		cases = append(cases, join(0, plain(2, 33)[i], plain(3, 33)[i]))
+	for i := range ofEveryDType() {
+		cases = append(cases, join(0, ofEveryDType(2, 33)[i], ofEveryDType(3, 33)[i]), join(1, ofEveryDType(3, 2)[i], ofEveryDType(3, 33)[i]))
 	}
 	return cases
 }

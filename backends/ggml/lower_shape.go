@@ -17,7 +17,17 @@ func lowerReshape(c *call) node {
 	return c.reshape(c.in(0), c.Out[0].Shape...)
 }
 
+// moves says whether the device copies elements of input 0 from anywhere: but for the
+// CPU those of 2 and 4 bytes, and Vulkan asserts on others.
+func (c *call) moves() bool {
+	_, size := c.In[0].DType.Block()
+	return c.backend.cpu || size == 2 || size == 4
+}
+
 func lowerTranspose(c *call) node {
+	if !c.moves() {
+		return none
+	}
 	rank := len(c.In[0].Shape)
 	axes := make([]int, rank)
 	for i, a := range c.Ints("axes") {
@@ -32,6 +42,9 @@ func lowerTranspose(c *call) node {
 // lowerSlice looks at the elements where they are, as far as it goes forwards:
 // backwards ggml cannot look.
 func lowerSlice(c *call) node {
+	if !c.moves() {
+		return none
+	}
 	r, axis, s, out := ops.SliceRange(c.Call), c.Axis(), c.In[0].Shape, c.Out[0].Shape
 	start, step := r.Start, r.Step
 	switch {
@@ -75,6 +88,9 @@ func (c *call) backwards(r ops.Range, axis int) node {
 // lowerConcat. ggml's own puts two tensors together, element by element on the
 // CPU.
 func lowerConcat(c *call) node {
+	if !c.moves() {
+		return none
+	}
 	axis, rank := c.Axis(), len(c.In[0].Shape)
 	x := c.dense(c.in(0))
 	for i := 1; i < len(c.In); i++ {
