@@ -51,6 +51,8 @@ const char *qtsa_status_name(qtsa_status status) {
 
 const char *qtsa_dtype_name(qtsa_dtype dtype) {
     switch (dtype) {
+    case QTSA_DTYPE_FOREIGN:
+        return "foreign";
     case QTSA_DTYPE_F32:
         return "f32";
     case QTSA_DTYPE_F16:

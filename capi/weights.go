@@ -79,7 +79,7 @@ func go_qtsa_weights_info(set C.uintptr_t, index C.size_t, outInfo *C.qtsa_tenso
 		if err != nil {
 			return err
 		}
-		fillInfo(outInfo, t.Type, t.Type.Bytes())
+		fillInfo(outInfo, t.Type, t.Bytes())
 		return nil
 	})
 }

@@ -113,7 +113,10 @@ func weightsRule(r *C.qtsa_weights_rule) (weights.Rule, error) {
 	if err != nil {
 		return weights.Rule{}, err
 	}
-	return weights.Rule{Pattern: pattern, DType: tensor.DType(r.dtype), Rename: rename}, checkReserved(r.reserved)
+	if r.flags&^C.QTSA_RULE_SKIP != 0 {
+		return weights.Rule{}, status.Errorf(status.InvalidArgument, "flags are %#x, %#x are known", int32(r.flags), C.QTSA_RULE_SKIP)
+	}
+	return weights.Rule{Pattern: pattern, DType: tensor.DType(r.dtype), Rename: rename, Skip: r.flags&C.QTSA_RULE_SKIP != 0}, nil
 }
 
 //export go_qtsa_weights_open

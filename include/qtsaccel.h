@@ -165,6 +165,9 @@ QTSA_API qtsa_status qtsa_set_log_callback(qtsa_log_callback callback, void *use
 typedef int32_t qtsa_dtype;
 
 enum {
+    /* Of a tensor of a file only, see qtsa_weights_info(): its type or its number of
+     * dimensions is none of the library's. */
+    QTSA_DTYPE_FOREIGN = 0,
     QTSA_DTYPE_F32 = 1,
     QTSA_DTYPE_F16 = 2,
     QTSA_DTYPE_BF16 = 3,
@@ -486,10 +489,17 @@ enum {
     QTSA_PLACEMENT_MAPPED = 2
 };
 
+/* Flags of a rule. */
+enum {
+    /* The tensors are left out: not read, and named in the report alone. Such a rule has
+     * neither a dtype nor a name; a rule before it that has a dtype counts instead. */
+    QTSA_RULE_SKIP = 1
+};
+
 /*
  * How tensors of a file are taken in whose names match a pattern. Of the rules that
- * match a tensor, the first with a dtype counts for its type and the first with a name
- * for its name.
+ * match a tensor, the first with a dtype or QTSA_RULE_SKIP counts for its type and the
+ * first with a name for its name.
  */
 typedef struct qtsa_weights_rule {
     /* A name in the file; "*" stands for any text, the shortest that will do, "?" for
@@ -510,7 +520,7 @@ typedef struct qtsa_weights_rule {
      * values that are too large are an error. qtsa_weights_report_copy() tells.
      */
     qtsa_dtype dtype;
-    int32_t reserved; /* 0 */
+    int32_t flags; /* QTSA_RULE_*, or 0 */
 } qtsa_weights_rule;
 
 /*
@@ -557,11 +567,19 @@ QTSA_API qtsa_status qtsa_weights_options_init(qtsa_weights_options *options, si
  * (x-00001-of-00003.gguf) stands for all, and so does the index of safetensors files
  * (model.safetensors.index.json). options may be null. IO: cannot be opened or read;
  * CORRUPT: not such a file, or a wrong one, with the field and its offset, or parts
- * that do not belong together; UNSUPPORTED: a tensor's type is none of the library's,
+ * that do not belong together; UNSUPPORTED: of the format what the library does not have,
  * or a rule's type takes ggml and there is none; OUT_OF_MEMORY: with the bytes wanted
  * and free, before anything is read; CANCELLED; INVALID_ARGUMENT: a rule or an
  * importance that cannot be, a value that its type cannot hold, or a part that is not
  * the first; ALREADY_EXISTS: rules that give two tensors one name. Since 0.1.
+ *
+ * Element types that a file has and the library has not are read as a wider one: BOOL as
+ * i8, U8 as i16, U16 as i32, U32 as i64, F8_E4M3 and F8_E5M2 as f16, F8_E8M0 as f32, all
+ * exactly, and F64 rounded to f32; rules apply to what they are read as. Of more than
+ * QTSA_MAX_RANK dimensions leading ones are dropped. What is left, a type such as NVFP4,
+ * five dimensions, f64 values beyond f32, is listed and not read: QTSA_DTYPE_FOREIGN. Its
+ * use is UNSUPPORTED, with its name, its type and the file; qtsa_weights_save() copies it
+ * from GGUF to GGUF.
  */
 QTSA_API qtsa_status qtsa_weights_open(const char *path, const qtsa_weights_options *options,
                                        qtsa_weights *out_weights);
@@ -583,8 +601,8 @@ QTSA_API qtsa_status qtsa_weights_plan_memory(const char *path, const qtsa_weigh
 
 /*
  * What became of each tensor of the file: its type in the file and in memory, whether
- * it was copied or mapped, and why a rule was not followed to the letter. A _copy
- * function. Since 0.1.
+ * it was copied, mapped, skipped, or is foreign, and why; and why a rule was not followed
+ * to the letter. A _copy function. Since 0.1.
  */
 QTSA_API qtsa_status qtsa_weights_report_copy(qtsa_weights weights, int32_t format, char *buffer, size_t capacity,
                                               size_t *out_size);
@@ -736,7 +754,11 @@ QTSA_API qtsa_status qtsa_weights_count(qtsa_weights weights, size_t *out_count)
 /* Finds a tensor's index, from 0, by name; NOT_FOUND. Since 0.1. */
 QTSA_API qtsa_status qtsa_weights_find(qtsa_weights weights, const char *name, size_t *out_index);
 
-/* What the tensor at index is; INVALID_ARGUMENT beyond the last. Since 0.1. */
+/*
+ * What the tensor at index is; INVALID_ARGUMENT beyond the last. Of QTSA_DTYPE_FOREIGN,
+ * bytes is its size in the file, and of more than QTSA_MAX_RANK dimensions the first ones
+ * are multiplied together; qtsa_weights_report_copy() has what the file says. Since 0.1.
+ */
 QTSA_API qtsa_status qtsa_weights_info(qtsa_weights weights, size_t index, qtsa_tensor_info *out_info);
 
 /* The name of the tensor at index. A _copy function. Since 0.1. */

@@ -558,7 +558,12 @@ class weights_options {
     }
     /* Stores what matches as dtype (0: as in the file), under another name ("": its own). */
     weights_options &rule(std::string pattern, qtsa_dtype dtype = 0, std::string rename = {}) {
-        rules_.push_back({std::move(pattern), std::move(rename), dtype});
+        rules_.push_back({std::move(pattern), std::move(rename), dtype, 0});
+        return *this;
+    }
+    /* Leaves the tensors out whose names match. */
+    weights_options &skip(std::string pattern) {
+        rules_.push_back({std::move(pattern), {}, 0, QTSA_RULE_SKIP});
         return *this;
     }
     /* How much the columns of a tensor matter where it is quantised. */
@@ -576,7 +581,7 @@ class weights_options {
     const qtsa_weights_options &c() {
         c_rules_.clear();
         for (const rules &r : rules_) {
-            c_rules_.push_back({r.pattern.c_str(), r.rename.empty() ? nullptr : r.rename.c_str(), r.dtype, 0});
+            c_rules_.push_back({r.pattern.c_str(), r.rename.empty() ? nullptr : r.rename.c_str(), r.dtype, r.flags});
         }
         c_importance_.clear();
         for (const importances &i : importance_) {
@@ -595,6 +600,7 @@ class weights_options {
     struct rules {
         std::string pattern, rename;
         qtsa_dtype dtype;
+        std::int32_t flags;
     };
     struct importances {
         std::string name;

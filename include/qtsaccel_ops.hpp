@@ -54,7 +54,7 @@ static_assert(sizeof(void *) != 8 || sizeof(qtsa_weights_rule) == 24, "layout of
 static_assert(sizeof(void *) != 8 || offsetof(qtsa_weights_rule, pattern) == 0, "layout of qtsa_weights_rule");
 static_assert(sizeof(void *) != 8 || offsetof(qtsa_weights_rule, rename) == 8, "layout of qtsa_weights_rule");
 static_assert(sizeof(void *) != 8 || offsetof(qtsa_weights_rule, dtype) == 16, "layout of qtsa_weights_rule");
-static_assert(sizeof(void *) != 8 || offsetof(qtsa_weights_rule, reserved) == 20, "layout of qtsa_weights_rule");
+static_assert(sizeof(void *) != 8 || offsetof(qtsa_weights_rule, flags) == 20, "layout of qtsa_weights_rule");
 static_assert(sizeof(void *) != 8 || sizeof(qtsa_importance) == 24, "layout of qtsa_importance");
 static_assert(sizeof(void *) != 8 || offsetof(qtsa_importance, name) == 0, "layout of qtsa_importance");
 static_assert(sizeof(void *) != 8 || offsetof(qtsa_importance, columns) == 8, "layout of qtsa_importance");

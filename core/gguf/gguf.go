@@ -146,9 +146,7 @@ func (c *cursor) metadata(keys uint64) (spans map[string]span, order []string, e
 // description is a tensor as the header describes it, with its offset counted
 // from where the data begins.
 type description struct {
-	name            string
-	typ             tensor.Type
-	bytes           int64
+	tensorfile.Entry
 	offset          uint64
 	offsetWrittenAt int64
 }
@@ -180,17 +178,17 @@ func (c *cursor) tensors(n uint64) ([]description, error) {
 
 // description reads what follows a tensor's name.
 func (c *cursor) description(name string) (description, error) {
-	d := description{name: name}
+	var d description
 	at := c.pos
 	rank, err := c.u32("the number of dimensions")
 	if err != nil {
 		return d, err
 	}
-	if rank > tensor.MaxRank {
-		return d, tensorfile.Unsupportedf(at, "%d dimensions, at most %d are supported", rank, tensor.MaxRank)
+	if rank > tensorfile.MaxRank {
+		return d, tensorfile.Corruptf(at, "%d dimensions, no tensor has more than %d", rank, tensorfile.MaxRank)
 	}
-	d.typ.Shape = make(tensor.Shape, rank)
-	for i := range d.typ.Shape {
+	shape := make(tensor.Shape, rank)
+	for i := range shape {
 		dimAt := c.pos
 		n, err := c.u64("a dimension")
 		if err != nil {
@@ -199,20 +197,19 @@ func (c *cursor) description(name string) (description, error) {
 		if n > math.MaxInt64 {
 			return d, tensorfile.Corruptf(dimAt, "dimension %d is %d", i, n)
 		}
-		d.typ.Shape[len(d.typ.Shape)-1-i] = int64(n)
+		shape[len(shape)-1-i] = int64(n)
 	}
-	typeAt := c.pos
 	number, err := c.u32("the type")
 	if err != nil {
 		return d, err
 	}
-	dtype, ok := dtypes[number]
-	if !ok {
-		return d, tensorfile.Unsupportedf(typeAt, "its type %s is not supported", typeName(number))
-	}
-	d.typ.DType = dtype
-	if d.bytes, err = tensorfile.CheckType(d.typ, at); err != nil {
+	element := elementOf(number)
+	if d.Entry, err = element.Describe(shape, at); err != nil {
 		return d, err
+	}
+	d.Name = name
+	if d.Foreign != nil {
+		d.Foreign.Number = &number
 	}
 	d.offsetWrittenAt = c.pos
 	d.offset, err = c.u64("the offset")
@@ -225,6 +222,13 @@ func place(all []description, header, alignment, size int64) ([]tensorfile.Entry
 	entries := make([]tensorfile.Entry, len(all))
 	next := int64(0) // where the next tensor must lie, from start on
 	for i, d := range all {
+		if d.Bytes < 0 { // not known: up to the next, or to the end
+			end := size - start
+			if i+1 < len(all) && all[i+1].offset < uint64(max(end, 0)) {
+				end = int64(all[i+1].offset)
+			}
+			d.Bytes = max(0, end-next)
+		}
 		var wrong string
 		switch {
 		case d.offset%uint64(alignment) != 0:
@@ -233,15 +237,16 @@ func place(all []description, header, alignment, size int64) ([]tensorfile.Entry
 			wrong = fmt.Sprintf("overlaps the tensor before it, which ends at %d", next)
 		case d.offset > uint64(next):
 			wrong = fmt.Sprintf("leaves a hole: the tensor before it ends at %d", next)
-		case d.bytes > 0 && (start > size || d.bytes > size-start-next):
+		case d.Bytes > 0 && (start > size || d.Bytes > size-start-next):
 			wrong = fmt.Sprintf("with %d bytes reaches beyond the end of the file: its data begins at byte %d and its size is %d",
-				d.bytes, start, size)
+				d.Bytes, start, size)
 		}
 		if wrong != "" {
-			return nil, tensorfile.Corruptf(d.offsetWrittenAt, "tensor %.200q, %v: its offset %d %s", d.name, d.typ, d.offset, wrong)
+			return nil, tensorfile.Corruptf(d.offsetWrittenAt, "tensor %.200q, %s: its offset %d %s", d.Name, d.InFile(), d.offset, wrong)
 		}
-		entries[i] = tensorfile.Entry{Name: d.name, Type: d.typ, Offset: start + next, Bytes: d.bytes}
-		next = pad(next+d.bytes, alignment)
+		entries[i] = d.Entry
+		entries[i].Offset = start + next
+		next = pad(next+d.Bytes, alignment)
 	}
 	return entries, nil
 }

@@ -121,6 +121,72 @@ func TestAlignmentIsHonoured(t *testing.T) {
 	}
 }
 
+// Tensors of types and ranks that the library has not are listed like the others.
+func TestForeignTensors(t *testing.T) {
+	for name, c := range map[string]struct {
+		dims   []uint64
+		number uint32
+		bytes  int
+		want   string // what it is read as
+		why    string
+	}{
+		"iq2_xs":     {[]uint64{256, 3}, 17, 3 * 74, "", "the library has no type iq2_xs"},
+		"nvfp4":      {[]uint64{128, 2}, 40, 4 * 36, "", "the library has no type nvfp4"},
+		"f64":        {[]uint64{3, 2}, 28, 48, "f32[2, 3]", ""},
+		"type 4":     {[]uint64{3}, 4, 96, "", "the library has no type type 4"},
+		"type 1000":  {[]uint64{3}, 1000, 96, "", "the library has no type type 1000"},
+		"f32":        {[]uint64{5, 1, 1, 1, 1}, 0, 20, "f32[1, 1, 1, 5]", ""},
+		"f16":        {[]uint64{5, 4, 3, 2, 2}, 1, 480, "", "it has 5 dimensions"},
+		"q8_0":       {[]uint64{32, 1, 1, 2, 2}, 8, 4 * 34, "", "it has 5 dimensions"},
+		"type 77777": {[]uint64{}, 77777, 0, "", "the library has no type"},
+	} {
+		f := header(2, 0).put("x", uint32(len(c.dims)), c.dims, c.number, uint64(0))
+		next := (c.bytes + 31) / 32 * 32
+		f.put("y", uint32(1), uint64(2), uint32(0), uint64(next)).pad(32)
+		start := int64(f.Len())
+		f.put(make([]byte, next+8))
+		table, err := parse(f.Bytes())
+		require.NoError(t, err, name)
+		checkResult(t, table, nil, int64(f.Len()))
+		x, y := table.Entries[0], table.Entries[1]
+		require.Equal(t, start, x.Offset)
+		require.EqualValues(t, c.bytes, x.Bytes, name)
+		require.Equal(t, name, x.Foreign.DType)
+		require.Equal(t, c.number, *x.Foreign.Number)
+		require.Len(t, x.Foreign.Shape, len(c.dims))
+		for i, d := range c.dims {
+			require.EqualValues(t, d, x.Foreign.Shape[len(c.dims)-1-i])
+		}
+		require.Contains(t, x.Foreign.Why, c.why)
+		require.Equal(t, c.why == "", x.Foreign.Why == "")
+		if c.want != "" {
+			require.Equal(t, c.want, x.Type.String())
+		} else {
+			require.Zero(t, x.Type.DType)
+			require.LessOrEqual(t, len(x.Type.Shape), tensor.MaxRank)
+			require.Equal(t, x.Foreign.Shape.Elements(), x.Type.Shape.Elements())
+		}
+		require.Equal(t, tensorfile.Entry{Name: "y", Type: tensor.Type{DType: tensor.F32, Shape: tensor.Shape{2}}, Offset: start + int64(next), Bytes: 8}, y)
+	}
+	// The last one reaches to the end; what it is must still fit.
+	last := one(80, "a", uint32(1), uint64(3), uint32(1000), uint64(0))
+	table, err := parse(last)
+	require.NoError(t, err)
+	require.EqualValues(t, 80, table.Entries[0].Bytes)
+	for words, b := range map[string][]byte{
+		"overflows":                  one(80, "a", uint32(5), []uint64{1 << 20, 1 << 20, 1 << 20, 1 << 20, 1}, uint32(0), uint64(0)),
+		"more than 2^59":             one(80, "a", uint32(2), []uint64{1 << 40, 1 << 40}, uint32(1000), uint64(0)),
+		"rows are multiples of 256":  one(80, "a", uint32(1), uint64(100), uint32(16), uint64(0)),
+		"reaches beyond the end":     one(80, "a", uint32(1), uint64(512), uint32(16), uint64(0)),
+		"is not a multiple":          one(80, "a", uint32(1), uint64(3), uint32(1000), uint64(8)),
+		"leaves a hole":              one(80, "a", uint32(1), uint64(3), uint32(1000), uint64(32)),
+		"no tensor has more than 32": one(80, "a", uint32(33), make([]uint64, 33), uint32(0), uint64(0)),
+	} {
+		_, err := parse(b)
+		requireError(t, err, status.Corrupt, words)
+	}
+}
+
 func TestEmptyTensors(t *testing.T) {
 	b := one(0, "a", uint32(2), uint64(0), uint64(7), uint32(0), uint64(0))
 	table, err := parse(b)
@@ -206,8 +272,8 @@ func checkResult(t *testing.T, table *tensorfile.Table, err error, size int64) {
 	}
 	names, next := map[string]bool{}, int64(0)
 	for _, e := range table.Entries {
-		if names[e.Name] || e.Type.Check(true) != nil || e.Type.Bytes() != e.Bytes ||
-			e.Bytes > 0 && (e.Offset < next || e.Offset+e.Bytes > size) {
+		if names[e.Name] || e.Foreign == nil && (e.Type.Check(true) != nil || e.Type.Bytes() != e.Bytes) ||
+			e.Foreign != nil && (e.Foreign.Number == nil || e.Bytes < 0) || e.Bytes > 0 && (e.Offset < next || e.Offset+e.Bytes > size) {
 			t.Fatalf("%+v is wrong in %+v of %d bytes", e, table.Entries, size)
 		}
 		names[e.Name], next = true, e.Offset+e.Bytes
@@ -277,18 +343,13 @@ func TestWrongFiles(t *testing.T) {
 		"name with zero byte": {one(4, "a\x00", uint32(0), uint32(0), uint64(0)), status.Corrupt, []string{`"a\x00"`, "zero byte"}},
 		"name twice": {header(2, 0).put("a", uint32(0), uint32(0), uint64(0), "a", uint32(0), uint32(0), uint64(32)).
 			pad(32).put(make([]byte, 64)).Bytes(), status.Corrupt, []string{`"a"`, "twice"}},
-		"five dimensions":    {one(4, "a", uint32(5), []uint64{1, 1, 1, 1, 1}, uint32(0), uint64(0)), status.Unsupported, []string{`"a"`, "5 dimensions"}},
-		"2^32-1 dimensions":  {one(4, "a", uint32(math.MaxUint32), uint32(0), uint64(0)), status.Unsupported, []string{`"a"`, "4294967295 dimensions"}},
+		"2^32-1 dimensions":  {one(4, "a", uint32(math.MaxUint32), uint32(0), uint64(0)), status.Corrupt, []string{`"a"`, "4294967295 dimensions"}},
 		"negative dimension": {one(4, "a", uint32(1), uint64(math.MaxUint64), uint32(0), uint64(0)), status.Corrupt, []string{`"a"`, "dimension 0 is 18446744073709551615"}},
 		"2^32 by 2^32":       {one(4, "a", uint32(2), uint64(1)<<32, uint64(1)<<32, uint32(0), uint64(0)), status.Corrupt, []string{`"a"`, "overflows"}},
 		"2^60 of 8 bytes":    {one(4, "a", uint32(1), uint64(1)<<60, uint32(27), uint64(0)), status.Corrupt, []string{`"a"`, "overflows"}},
 		"row of 33 in q8_0":  {one(80, "a", uint32(2), uint64(33), uint64(2), uint32(8), uint64(0)), status.Corrupt, []string{`"a"`, "33", "32"}},
 		"row of 32 in q4_K":  {one(80, "a", uint32(2), uint64(32), uint64(8), uint32(12), uint64(0)), status.Corrupt, []string{`"a"`, "256"}},
 		"scalar in q8_0":     {one(80, "a", uint32(0), uint32(8), uint64(0)), status.Corrupt, []string{`"a"`}},
-		"type iq2_xs":        {one(80, "a", uint32(1), uint64(256), uint32(17), uint64(0)), status.Unsupported, []string{`"a"`, "iq2_xs"}},
-		"type f64":           {one(80, "a", uint32(1), uint64(1), uint32(28), uint64(0)), status.Unsupported, []string{`"a"`, "f64"}},
-		"type removed":       {one(80, "a", uint32(1), uint64(1), uint32(4), uint64(0)), status.Unsupported, []string{`"a"`, "number 4"}},
-		"type of no number":  {one(80, "a", uint32(1), uint64(1), uint32(math.MaxUint32), uint64(0)), status.Unsupported, []string{`"a"`, "4294967295"}},
 
 		"offset unaligned": {one(80, "a", uint32(1), uint64(1), uint32(0), uint64(8)), status.Corrupt, []string{`"a"`, "offset 8", "alignment 32"}},
 		"offset beyond":    {one(80, "a", uint32(1), uint64(1), uint32(0), uint64(1)<<40), status.Corrupt, []string{`"a"`, "1099511627776"}},

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"qtsaccel/core/tensor"
+	"qtsaccel/core/tensorfile"
 )
 
 // dtypes are the element types of the library by their number in the file.
@@ -24,17 +25,34 @@ var numbers = func() map[tensor.DType]uint32 {
 	return m
 }()
 
-// otherTypes are the names of types that files have and the library has not.
-var otherTypes = map[uint32]string{
-	9: "q8_1", 15: "q8_K", 16: "iq2_xxs", 17: "iq2_xs", 18: "iq3_xxs", 19: "iq1_s", 21: "iq3_s",
-	22: "iq2_s", 23: "iq4_xs", 28: "f64", 29: "iq1_m", 34: "tq1_0", 35: "tq2_0", 40: "nvfp4",
-	41: "q1_0", 42: "q2_0",
+// otherTypes are types that files have and the library has not, with the size of their
+// blocks, from ggml-common.h.
+var otherTypes = map[uint32]tensorfile.Element{
+	9:  tensorfile.Unknown("q8_1", 32, 36),
+	15: tensorfile.Unknown("q8_K", 256, 292),
+	16: tensorfile.Unknown("iq2_xxs", 256, 66),
+	17: tensorfile.Unknown("iq2_xs", 256, 74),
+	18: tensorfile.Unknown("iq3_xxs", 256, 98),
+	19: tensorfile.Unknown("iq1_s", 256, 50),
+	21: tensorfile.Unknown("iq3_s", 256, 110),
+	22: tensorfile.Unknown("iq2_s", 256, 82),
+	23: tensorfile.Unknown("iq4_xs", 256, 136),
+	28: tensorfile.F64.Named("f64"),
+	29: tensorfile.Unknown("iq1_m", 256, 56),
+	34: tensorfile.Unknown("tq1_0", 256, 54),
+	35: tensorfile.Unknown("tq2_0", 256, 66),
+	40: tensorfile.Unknown("nvfp4", 64, 36),
+	41: tensorfile.Unknown("q1_0", 128, 18),
+	42: tensorfile.Unknown("q2_0", 64, 18),
 }
 
-// typeName names a type that the library has not.
-func typeName(number uint32) string {
-	if name, ok := otherTypes[number]; ok {
-		return name
+// elementOf is a type by its number: of one that is not known, the size is neither.
+func elementOf(number uint32) tensorfile.Element {
+	if d, ok := dtypes[number]; ok {
+		return tensorfile.Native(d, d.String())
 	}
-	return fmt.Sprintf("number %d", number)
+	if e, ok := otherTypes[number]; ok {
+		return e
+	}
+	return tensorfile.Unknown(fmt.Sprintf("type %d", number), 0, 0)
 }

@@ -42,6 +42,14 @@ func ValueOf(v fmt.Stringer) Value {
 type Named struct {
 	Name string
 	Type tensor.Type
+	Raw  *Raw // in the place of Type, where it is not nil
+}
+
+// Raw is a type that the library does not have, as another file has it.
+type Raw struct {
+	Number uint32
+	Shape  tensor.Shape
+	Bytes  int64
 }
 
 // Layout is the beginning of a file, and where its tensors' data lies behind it.
@@ -88,15 +96,19 @@ func Lay(pairs []Pair, tensors []Named) (*Layout, error) {
 	at := int64(0)
 	relative := make([]int64, len(tensors))
 	for i, t := range tensors {
+		raw := t.Raw
+		if raw == nil {
+			raw = &Raw{numbers[t.Type.DType], t.Type.Shape, t.Type.Bytes()}
+		}
 		b = appendText(b, t.Name)
-		b = le.AppendUint32(b, uint32(len(t.Type.Shape)))
-		for _, d := range slices.Backward(t.Type.Shape) {
+		b = le.AppendUint32(b, uint32(len(raw.Shape)))
+		for _, d := range slices.Backward(raw.Shape) {
 			b = le.AppendUint64(b, uint64(d))
 		}
-		b = le.AppendUint32(b, numbers[t.Type.DType])
+		b = le.AppendUint32(b, raw.Number)
 		b = le.AppendUint64(b, uint64(at))
 		relative[i] = at
-		at = pad(at+t.Type.Bytes(), alignment)
+		at = pad(at+raw.Bytes, alignment)
 	}
 	start := pad(int64(len(b)), alignment)
 	b = append(b, make([]byte, start-int64(len(b)))...)

@@ -20,7 +20,7 @@ func again(t *testing.T, table *tensorfile.Table) *Layout {
 	}
 	tensors := make([]Named, len(table.Entries))
 	for i, e := range table.Entries {
-		tensors[i] = Named{e.Name, e.Type}
+		tensors[i] = Named{Name: e.Name, Type: e.Type}
 	}
 	layout, err := Lay(pairs, tensors)
 	if v, ok := table.Metadata[alignmentKey]; ok && status.Of(err) == status.Unsupported {

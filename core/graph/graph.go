@@ -95,6 +95,9 @@ func (g *Graph) Weight(w *weights.Weights, name string) (ops.Ref, error) {
 		return ops.None, g.wrap(err)
 	}
 	t, err := w.At(index)
+	if err == nil {
+		err = t.Usable()
+	}
 	if err != nil {
 		return ops.None, g.wrap(err)
 	}

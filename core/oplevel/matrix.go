@@ -88,6 +88,9 @@ func (c *Calls) MatrixOf(w *weights.Weights, name string) (*Matrix, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := t.Usable(); err != nil {
+		return nil, err
+	}
 	if err := checkMatrix(t.Type); err != nil {
 		return nil, status.Wrapf(err, "tensor %q", name)
 	}

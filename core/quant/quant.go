@@ -123,7 +123,7 @@ func encodeF16(dst []byte, src []float32) error {
 	for i, v := range src {
 		h := tensor.F32ToF16(v)
 		if h&0x7fff == infF16 && !math.IsInf(float64(v), 0) {
-			return unheld(tensor.F16, i, i, false, v)
+			return unheld(tensor.F16, i, i, false, float64(v))
 		}
 		le.PutUint16(dst[2*i:], h)
 	}
@@ -134,7 +134,7 @@ func encodeBF16(dst []byte, src []float32) error {
 	for i, v := range src {
 		h := tensor.F32ToBF16(v)
 		if h&0x7fff == infBF16 && !math.IsInf(float64(v), 0) {
-			return unheld(tensor.BF16, i, i, false, v)
+			return unheld(tensor.BF16, i, i, false, float64(v))
 		}
 		le.PutUint16(dst[2*i:], h)
 	}
@@ -150,7 +150,7 @@ func encodeBlocks(d tensor.DType, dst []byte, src []float32) error {
 			return status.Errorf(status.InvalidArgument, "element %d is %v, which %v cannot hold", first+i, block[i], d)
 		}
 		if !encode(dst[:bytes], block) {
-			return unheld(d, first, first+int(elements)-1, false, magnitude(block))
+			return unheld(d, first, first+int(elements)-1, false, float64(magnitude(block)))
 		}
 	}
 	return nil

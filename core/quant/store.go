@@ -3,6 +3,7 @@ package quant
 import (
 	"fmt"
 	"math"
+	"strconv"
 
 	"qtsaccel/core/status"
 	"qtsaccel/core/tensor"
@@ -15,7 +16,7 @@ type Unheld struct {
 	First, Last int // which elements
 	// Small: they would become 0, or coarser than the type is; else infinite.
 	Small bool
-	Most  float32 // the greatest magnitude among them
+	Most  float64 // the greatest magnitude among them
 }
 
 func (u *Unheld) Error() string {
@@ -23,9 +24,13 @@ func (u *Unheld) Error() string {
 	if u.Small {
 		how = "small"
 	}
-	where := fmt.Sprintf("elements %d to %d, up to %v, are", u.First, u.Last, u.Most)
+	most := strconv.FormatFloat(u.Most, 'g', -1, 32)
+	if float64(float32(u.Most)) != u.Most {
+		most = strconv.FormatFloat(u.Most, 'g', -1, 64)
+	}
+	where := fmt.Sprintf("elements %d to %d, up to %s, are", u.First, u.Last, most)
 	if u.First == u.Last {
-		where = fmt.Sprintf("element %d, %v, is", u.First, u.Most)
+		where = fmt.Sprintf("element %d, %s, is", u.First, most)
 	}
 	why := ""
 	if !u.Small && u.DType == tensor.F16 {
@@ -34,7 +39,7 @@ func (u *Unheld) Error() string {
 	return fmt.Sprintf("%s too %s for %v%s", where, how, u.DType, why)
 }
 
-func unheld(d tensor.DType, first, last int, small bool, most float32) error {
+func unheld(d tensor.DType, first, last int, small bool, most float64) error {
 	return status.Errorf(status.InvalidArgument, "%w", &Unheld{d, first, last, small, most})
 }
 
@@ -87,7 +92,7 @@ func checkFloats(d tensor.DType, dst []byte, src []float32, smallest, allowed fl
 			stored = f16(dst[2*i:])
 		}
 		if math.Abs(float64(stored)-float64(v)) > allowed*most {
-			return unheld(d, 0, len(src)-1, true, float32(most))
+			return unheld(d, 0, len(src)-1, true, most)
 		}
 	}
 	return nil
@@ -139,7 +144,7 @@ func checkBlock(d tensor.DType, block []byte, src []float32, first int) error {
 	allowed := 1.5*reach/steps[d].n + 2*F16Error*most
 	for i, v := range src {
 		if math.Abs(float64(stored[i])-float64(v)) > allowed {
-			return unheld(d, first, first+len(src)-1, true, float32(most))
+			return unheld(d, first, first+len(src)-1, true, most)
 		}
 	}
 	return nil
@@ -164,7 +169,7 @@ func CheckStored(d tensor.DType, dst []byte, src, importance []float32) error {
 		values := src[first : first+int(block)]
 		for _, at := range scales[d] {
 			if le.Uint16(dst[at:])&infF16 == infF16 {
-				return unheld(d, first, first+len(values)-1, false, magnitude(values))
+				return unheld(d, first, first+len(values)-1, false, float64(magnitude(values)))
 			}
 		}
 		if !coarse(d, dst) {
@@ -182,7 +187,32 @@ func CheckStored(d tensor.DType, dst []byte, src, importance []float32) error {
 			all += weight * float64(v) * float64(v)
 		}
 		if lost > maxLost*all {
-			return unheld(d, first, first+len(values)-1, true, magnitude(values))
+			return unheld(d, first, first+len(values)-1, true, float64(magnitude(values)))
+		}
+	}
+	return nil
+}
+
+// CheckF64 finds that f64 numbers, as a file has them, are beyond f32: infinite as such,
+// or all of them too small. INVALID_ARGUMENT, with an [Unheld].
+func CheckF64(src []byte) error {
+	most, first, n := 0.0, -1, len(src)/8
+	for i := range n {
+		v := math.Abs(math.Float64frombits(le.Uint64(src[8*i:])))
+		if v > math.MaxFloat32 && !math.IsInf(v, 0) && math.IsInf(float64(float32(v)), 0) {
+			return unheld(tensor.F32, i, i, false, v)
+		}
+		if v > 0 && first < 0 {
+			first = i
+		}
+		most = max(most, v) // a NaN stays one, and is held
+	}
+	if first >= 0 && most < 0x1p-126 {
+		for i := range n {
+			v := math.Float64frombits(le.Uint64(src[8*i:]))
+			if math.Abs(float64(float32(v))-v) > most/(1<<23) {
+				return unheld(tensor.F32, 0, n-1, true, most)
+			}
 		}
 	}
 	return nil

@@ -26,11 +26,33 @@ const metadataKey = "__metadata__"
 // leastTensor is the least that a tensor's description takes, as JSON.
 const leastTensor = len(`"":{"dtype":"U8","shape":[],"data_offsets":[0,0]}`)
 
-// dtypes are the element types of the library by their names in the file. There
-// are others.
+// dtypes are the element types of the library by their names in the file.
 var dtypes = map[string]tensor.DType{
 	"F32": tensor.F32, "F16": tensor.F16, "BF16": tensor.BF16,
 	"I8": tensor.I8, "I16": tensor.I16, "I32": tensor.I32, "I64": tensor.I64,
+}
+
+// otherTypes are types that files have, too, and that are read as wider ones, or not,
+// but have a known size.
+var otherTypes = func() map[string]tensorfile.Element {
+	all := map[string]tensorfile.Element{}
+	for _, e := range []tensorfile.Element{
+		tensorfile.Bool, tensorfile.U8, tensorfile.U16, tensorfile.U32, tensorfile.F64, tensorfile.F8E4M3, tensorfile.F8E5M2, tensorfile.F8E8M0,
+		tensorfile.Unknown("U64", 1, 8), tensorfile.Unknown("C64", 1, 8),
+	} {
+		all[e.Name] = e
+	}
+	return all
+}()
+
+func elementOf(name string) tensorfile.Element {
+	if d, ok := dtypes[name]; ok {
+		return tensorfile.Native(d, name)
+	}
+	if e, ok := otherTypes[name]; ok {
+		return e
+	}
+	return tensorfile.Unknown(name, 0, 0)
 }
 
 // Parse reads the header of a file of size bytes. As the format wants it, no key
@@ -98,10 +120,8 @@ func (t text) String() string { return string(t) }
 
 // description is a tensor as the header describes it.
 type description struct {
-	name       string
-	typ        tensor.Type
-	begin, end int64 // of its data, from where the data begins
-	at         int64 // where the header says so
+	tensorfile.Entry       // Offset counts from where the data begins
+	at               int64 // where the header says so
 }
 
 type parser struct {
@@ -171,9 +191,9 @@ func (p *parser) metadataMember(key string, at int64) error {
 // description reads the object of a tensor. Keys that the format does not have
 // are passed over, as its own reader does.
 func (p *parser) description(name string, at int64) (description, error) {
-	d := description{name: name, at: at}
+	d := description{at: at}
 	var f fields
-	err := p.object("a tensor's description", func(key string, keyAt int64) error { return p.field(&d, &f, key, keyAt) })
+	err := p.object("a tensor's description", func(key string, keyAt int64) error { return p.field(&f, key, keyAt) })
 	switch {
 	case err != nil:
 		return d, err
@@ -184,29 +204,35 @@ func (p *parser) description(name string, at int64) (description, error) {
 	case !f.hasOffsets:
 		return d, p.errorf("it has no data_offsets")
 	}
-	var known bool
-	if d.typ.DType, known = dtypes[f.dtype]; !known {
-		return d, tensorfile.Unsupportedf(at, "its type %.200q is not supported", f.dtype)
+	if !typeName(f.dtype) {
+		return d, tensorfile.Corruptf(at, "its type is %.50q", f.dtype)
 	}
-	bytes, err := tensorfile.CheckType(d.typ, at)
-	if err != nil {
+	if d.Entry, err = elementOf(f.dtype).Describe(f.shape, at); err != nil {
 		return d, err
 	}
-	if bytes != d.end-d.begin {
-		return d, tensorfile.Corruptf(at, "%v takes %d bytes, its data_offsets %d and %d are %d apart",
-			d.typ, bytes, d.begin, d.end, d.end-d.begin)
+	if d.Bytes >= 0 && d.Bytes != f.end-f.begin {
+		return d, tensorfile.Corruptf(at, "%s takes %d bytes, its data_offsets %d and %d are %d apart",
+			d.InFile(), d.Bytes, f.begin, f.end, f.end-f.begin)
 	}
+	d.Name, d.Offset, d.Bytes = name, f.begin, f.end-f.begin
 	return d, nil
+}
+
+// typeName says whether a text may name a type: as messages and reports show it.
+func typeName(s string) bool {
+	return s != "" && len(s) <= 32 && strings.IndexFunc(s, func(r rune) bool { return r <= ' ' || r > '~' }) < 0
 }
 
 // fields is what was found in a tensor's description so far.
 type fields struct {
 	dtype                          string
+	shape                          tensor.Shape
+	begin, end                     int64 // its data_offsets
 	hasDType, hasShape, hasOffsets bool
 }
 
 // field reads what belongs to a key of a tensor's description.
-func (p *parser) field(d *description, f *fields, key string, at int64) (err error) {
+func (p *parser) field(f *fields, key string, at int64) (err error) {
 	var had bool
 	switch key {
 	case "dtype":
@@ -214,10 +240,10 @@ func (p *parser) field(d *description, f *fields, key string, at int64) (err err
 		f.dtype, err = p.str("its dtype")
 	case "shape":
 		had, f.hasShape = f.hasShape, true
-		err = p.shape(&d.typ)
+		f.shape, err = p.shape()
 	case "data_offsets":
 		had, f.hasOffsets = f.hasOffsets, true
-		err = p.offsets(d)
+		err = p.offsets(f)
 	default:
 		if err = p.skip("a field", 0); err != nil {
 			err = status.Wrapf(err, "field %.200q", key)
@@ -244,33 +270,32 @@ func (p *parser) counts(dst []int64, where string) (int, error) {
 	return total, err
 }
 
-func (p *parser) shape(t *tensor.Type) error {
+func (p *parser) shape() (tensor.Shape, error) {
 	p.peek()
 	at := p.at()
-	var dims [tensor.MaxRank]int64
+	var dims [tensorfile.MaxRank]int64
 	n, err := p.counts(dims[:], "its shape")
 	if err != nil {
-		return err
+		return nil, err
 	}
-	if n > tensor.MaxRank {
-		return tensorfile.Unsupportedf(at, "%d dimensions, at most %d are supported", n, tensor.MaxRank)
+	if n > len(dims) {
+		return nil, tensorfile.Corruptf(at, "%d dimensions, no tensor has more than %d", n, len(dims))
 	}
-	t.Shape = slices.Clone(dims[:n])
-	return nil
+	return slices.Clone(dims[:n]), nil
 }
 
-func (p *parser) offsets(d *description) error {
+func (p *parser) offsets(f *fields) error {
 	p.peek()
 	at := p.at()
 	var ends [2]int64
 	n, err := p.counts(ends[:], "its data_offsets")
-	switch d.begin, d.end = ends[0], ends[1]; {
+	switch f.begin, f.end = ends[0], ends[1]; {
 	case err != nil:
 		return err
 	case n != len(ends):
 		return tensorfile.Corruptf(at, "its data_offsets are %d numbers, not 2", n)
-	case d.begin > d.end:
-		return tensorfile.Corruptf(at, "its data_offsets are reversed: %d is beyond %d", d.begin, d.end)
+	case f.begin > f.end:
+		return tensorfile.Corruptf(at, "its data_offsets are reversed: %d is beyond %d", f.begin, f.end)
 	}
 	return nil
 }
@@ -279,25 +304,27 @@ func (p *parser) offsets(d *description) error {
 // them in the order in which they lie there.
 func place(all []description, start, size int64) ([]tensorfile.Entry, error) {
 	slices.SortStableFunc(all, func(a, b description) int {
-		return cmp.Or(cmp.Compare(a.begin, b.begin), cmp.Compare(a.end, b.end))
+		return cmp.Or(cmp.Compare(a.Offset, b.Offset), cmp.Compare(a.Bytes, b.Bytes))
 	})
 	entries := make([]tensorfile.Entry, len(all))
 	next := int64(0)
 	for i, d := range all {
 		var wrong string
+		end := d.Offset + d.Bytes
 		switch {
-		case d.end > size-start:
+		case end > size-start:
 			wrong = fmt.Sprintf("reach beyond the %d bytes of data", size-start)
-		case d.begin < next:
-			wrong = fmt.Sprintf("overlap tensor %.200q, which ends at %d", all[i-1].name, next)
-		case d.begin > next:
+		case d.Offset < next:
+			wrong = fmt.Sprintf("overlap tensor %.200q, which ends at %d", all[i-1].Name, next)
+		case d.Offset > next:
 			wrong = fmt.Sprintf("leave a hole from %d on", next)
 		}
 		if wrong != "" {
-			return nil, tensorfile.Corruptf(d.at, "tensor %.200q, %v: its data_offsets %d and %d %s", d.name, d.typ, d.begin, d.end, wrong)
+			return nil, tensorfile.Corruptf(d.at, "tensor %.200q, %s: its data_offsets %d and %d %s", d.Name, d.InFile(), d.Offset, end, wrong)
 		}
-		entries[i] = tensorfile.Entry{Name: d.name, Type: d.typ, Offset: start + d.begin, Bytes: d.end - d.begin}
-		next = d.end
+		entries[i] = d.Entry
+		entries[i].Offset += start
+		next = end
 	}
 	if rest := size - start - next; rest > 0 {
 		return nil, tensorfile.Corruptf(start+next, "%d bytes follow that belong to no tensor", rest)

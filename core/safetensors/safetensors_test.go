@@ -81,6 +81,60 @@ func TestWhatTheFormatAllows(t *testing.T) {
 	}
 }
 
+// Tensors of types and ranks that the library has not are listed like the others.
+func TestForeignTensors(t *testing.T) {
+	for name, c := range map[string]struct {
+		shape string
+		bytes int
+		want  string // what it is read as
+		why   string
+	}{
+		"BOOL":    {"1,8", 8, "i8[1, 8]", ""},
+		"U8":      {"4", 4, "i16[4]", ""},
+		"U16":     {"4", 8, "i32[4]", ""},
+		"U32":     {"", 4, "i64[]", ""},
+		"F64":     {"2,1", 16, "f32[2, 1]", ""},
+		"F8_E4M3": {"4", 4, "f16[4]", ""},
+		"F8_E5M2": {"4", 4, "f16[4]", ""},
+		"F8_E8M0": {"4", 4, "f32[4]", ""},
+		"U64":     {"4", 32, "", "the library has no type U64"},
+		"F4":      {"4", 2, "", "the library has no type F4"},
+		"NVFP4":   {"2,64", 72, "", "the library has no type NVFP4"},
+		"f32":     {"4", 16, "", "the library has no type f32"},
+		"F32":     {"1,1,1,1,2", 8, "f32[1, 1, 1, 2]", ""},
+		"F16":     {"2,1,1,1,2", 8, "", "it has 5 dimensions"},
+		"I8":      {"2,0,9223372036854775807,1,2", 0, "", "it has 5 dimensions"},
+	} {
+		b := file(`{`+entry("x", name, c.shape, 0, c.bytes)+`,`+entry("y", "F32", "2", c.bytes, c.bytes+8)+`}`, c.bytes+8)
+		table, err := parse(b)
+		require.NoError(t, err, name)
+		checkResult(t, table, nil, int64(len(b)))
+		x := table.Entries[0]
+		require.EqualValues(t, c.bytes, x.Bytes, name)
+		require.Equal(t, name, x.Foreign.DType)
+		require.Equal(t, "["+strings.ReplaceAll(c.shape, ",", ", ")+"]", x.Foreign.Shape.String())
+		require.Contains(t, x.Foreign.Why, c.why)
+		require.Equal(t, c.why == "", x.Foreign.Why == "")
+		if c.want != "" {
+			require.Equal(t, c.want, x.Type.String())
+		} else {
+			require.Zero(t, x.Type.DType)
+		}
+		require.Nil(t, table.Entries[1].Foreign)
+	}
+	for words, b := range map[string][]byte{
+		"takes 4 bytes":              file(`{`+entry("a", "U8", "4", 0, 3)+`}`, 3),
+		"takes 16 bytes":             file(`{`+entry("a", "F64", "2", 0, 8)+`}`, 8),
+		"takes 8 bytes":              file(`{`+entry("a", "F32", "1,1,1,1,2", 0, 4)+`}`, 4),
+		"overflows":                  file(`{`+entry("a", "NEW", "4294967296,4294967296,1,1,1", 0, 4)+`}`, 4),
+		"no tensor has more than 32": file(`{`+entry("a", "F32", strings.Repeat("1,", 32)+"1", 0, 4)+`}`, 4),
+		"its type is":                file(`{`+entry("a", "two words", "1", 0, 4)+`}`, 4),
+	} {
+		_, err := parse(b)
+		requireError(t, err, status.Corrupt, words)
+	}
+}
+
 func TestWrongFiles(t *testing.T) {
 	length := func(n uint64, rest string) []byte {
 		return append(binary.LittleEndian.AppendUint64(nil, n), rest...)
@@ -135,9 +189,6 @@ func TestWrongFiles(t *testing.T) {
 		"no data_offsets":          {file(`{"a":{"dtype":"F32","shape":[1]}}`, 4), status.Corrupt, []string{`"a"`, "no data_offsets"}},
 		"tensor no object":         {file(`{"a":[]}`, 0), status.Corrupt, []string{`"a"`, `'{'`}},
 		"dtype no string":          {file(`{"a":{"dtype":1}}`, 0), status.Corrupt, []string{`"a"`, "its dtype"}},
-		"dtype U8":                 {file(`{`+entry("a", "U8", "4", 0, 4)+`}`, 4), status.Unsupported, []string{`"a"`, `"U8"`}},
-		"dtype F64":                {file(`{`+entry("a", "F64", "1", 0, 8)+`}`, 8), status.Unsupported, []string{`"a"`, `"F64"`}},
-		"dtype in lower case":      {file(`{`+entry("a", "f32", "1", 0, 4)+`}`, 4), status.Unsupported, []string{`"f32"`}},
 		"negative dimension":       {file(`{`+entry("a", "F32", "-1", 0, 4)+`}`, 4), status.Corrupt, []string{`"a"`, "its shape", "not negative"}},
 		"fraction":                 {file(`{`+entry("a", "F32", "1.5", 0, 4)+`}`, 4), status.Corrupt, []string{`"a"`, "its shape"}},
 		"dimension 01":             {file(`{`+entry("a", "F32", "01", 0, 4)+`}`, 4), status.Corrupt, []string{"begins with 0"}},
@@ -145,7 +196,6 @@ func TestWrongFiles(t *testing.T) {
 		"dimension of 40 digits":   {file(`{`+entry("a", "F32", strings.Repeat("9", 40), 0, 4)+`}`, 4), status.Corrupt, []string{"2^63"}},
 		"2^32 by 2^32":             {file(`{`+entry("a", "F32", "4294967296,4294967296", 0, 4)+`}`, 4), status.Corrupt, []string{`"a"`, "overflows"}},
 		"2^60 of 8 bytes":          {file(`{`+entry("a", "I64", "1152921504606846976", 0, 8)+`}`, 8), status.Corrupt, []string{`"a"`, "overflows"}},
-		"five dimensions":          {file(`{`+entry("a", "F32", "1,1,1,1,1", 0, 4)+`}`, 4), status.Unsupported, []string{`"a"`, "5 dimensions"}},
 		"shape no array":           {file(`{"a":{"dtype":"F32","shape":1,"data_offsets":[0,4]}}`, 4), status.Corrupt, []string{"its shape", `'['`}},
 		"size does not agree":      {file(`{`+entry("a", "F32", "2", 0, 4)+`}`, 4), status.Corrupt, []string{`"a"`, "8 bytes", "4 apart"}},
 		"one offset":               {file(`{"a":{"dtype":"F32","shape":[0],"data_offsets":[0]}}`, 0), status.Corrupt, []string{"1 numbers, not 2"}},
@@ -215,7 +265,7 @@ func checkResult(t *testing.T, table *tensorfile.Table, err error, size int64) {
 	}
 	names, next := map[string]bool{}, int64(-1)
 	for _, e := range table.Entries {
-		if names[e.Name] || e.Type.Check(true) != nil || e.Type.Bytes() != e.Bytes || next >= 0 && e.Offset != next || e.Offset+e.Bytes > size {
+		if names[e.Name] || e.Foreign == nil && (e.Type.Check(true) != nil || e.Type.Bytes() != e.Bytes) || e.Bytes < 0 || next >= 0 && e.Offset != next || e.Offset+e.Bytes > size {
 			t.Fatalf("%+v is wrong in %+v of %d bytes", e, table.Entries, size)
 		}
 		names[e.Name], next = true, e.Offset+e.Bytes
@@ -257,7 +307,15 @@ func checkAgainstJSON(t *testing.T, b []byte, table *tensorfile.Table) {
 		if err := json.Unmarshal(header[e.Name], &want); err != nil {
 			t.Fatal(err)
 		}
-		if !e.Type.Shape.Equal(want.Shape) || e.Type.DType != dtypes[want.DType] || e.Offset != 8+int64(n)+want.Offsets[0] {
+		dtype, shape := want.DType, tensor.Shape(want.Shape)
+		if e.Foreign != nil {
+			dtype, shape = e.Foreign.DType, e.Foreign.Shape
+		} else if e.Type.DType != dtypes[dtype] {
+			dtype = ""
+		} else {
+			shape = e.Type.Shape
+		}
+		if !shape.Equal(want.Shape) || dtype != want.DType || e.Offset != 8+int64(n)+want.Offsets[0] {
 			t.Fatalf("%+v, want %+v", e, want)
 		}
 	}
@@ -303,7 +361,7 @@ func TestHostileFilesCostLittle(t *testing.T) {
 		"one string of escapes":     {file(`{"`+strings.Repeat(`\u00e9`, (most-4)/6)+`"}`, 0), status.Corrupt},
 		"brackets":                  {file(`{"a":{"x":`+strings.Repeat(`[`, most-20), 0), status.Corrupt},
 		"a long array":              {file(`{"a":{"x":[`+strings.Repeat(`0,`, most/2-20), 0), status.Corrupt},
-		"a long shape":              {file(`{"a":{"shape":[`+strings.Repeat(`0,`, most/2-20)+`0]`, 0), status.Unsupported},
+		"a long shape":              {file(`{"a":{"shape":[`+strings.Repeat(`0,`, most/2-20)+`0]`, 0), status.Corrupt},
 		"many unknown fields":       {file(`{"a":{`+strings.Repeat(`"":0,`, most/5-20), 0), status.Corrupt},
 		"white space":               {file(`{`+strings.Repeat(` `, most-2)+`}`, 0), status.OK},
 		"a header over the limit":   {file(`{`+strings.Repeat(` `, most-1)+`}`, 0), status.Unsupported},

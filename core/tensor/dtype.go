@@ -12,6 +12,10 @@ type DType int32
 // The element types. Quantised types pack a block of elements of one row
 // together; see [DType.Block].
 const (
+	// Foreign is what a tensor of a file has whose type or rank is none of the library's:
+	// it is listed, and not used. It is not valid elsewhere.
+	Foreign DType = 0
+
 	F32   DType = 1
 	F16   DType = 2
 	BF16  DType = 3
@@ -56,6 +60,9 @@ func (d DType) Valid() bool { _, ok := layout[d]; return ok }
 func (d DType) String() string {
 	if l, ok := layout[d]; ok {
 		return l.name
+	}
+	if d == Foreign {
+		return "foreign"
 	}
 	return "invalid"
 }

@@ -112,5 +112,8 @@ func (t Type) Check(zeroOK bool) error {
 // Bytes is the size of the tensor's data in memory. The type must have been checked.
 func (t Type) Bytes() int64 {
 	block, bytes := t.DType.Block()
+	if block == 0 { // [Foreign]: only its file knows
+		return 0
+	}
 	return t.Shape.Elements() / block * bytes
 }

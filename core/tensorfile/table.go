@@ -39,12 +39,35 @@ type Table struct {
 }
 
 // Entry is where one tensor's data lies. It is inside the file and as long as the
-// type says. A dimension may be 0.
+// type, or the file's own, says. A dimension may be 0.
 type Entry struct {
 	Name   string
 	Type   tensor.Type
 	Offset int64 // from the beginning of the file
 	Bytes  int64
+	// Foreign is nil where the library has the tensor as the file has it. If it cannot be
+	// used, Type has no dtype, and as many elements as the file's shape.
+	Foreign *Foreign
+}
+
+// InFile writes type and shape as the file has them.
+func (e *Entry) InFile() string { return e.FileDType() + e.FileShape().String() }
+
+// FileDType is what the file calls the element type: of those that the library has, its
+// own name.
+func (e *Entry) FileDType() string {
+	if e.Foreign != nil {
+		return e.Foreign.DType
+	}
+	return e.Type.DType.String()
+}
+
+// FileShape is the shape that the file has.
+func (e *Entry) FileShape() tensor.Shape {
+	if e.Foreign != nil {
+		return e.Foreign.Shape
+	}
+	return e.Type.Shape
 }
 
 // Corruptf makes a CORRUPT error about the field at a byte's offset in the file.

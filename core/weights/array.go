@@ -131,6 +131,9 @@ func (w *Weights) fill(name string, change func(t *Tensor) error) error {
 	if err != nil {
 		return err
 	}
+	if err := t.Usable(); err != nil {
+		return err
+	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.frozen {

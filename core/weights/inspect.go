@@ -58,8 +58,8 @@ func Inspect(path string) (*Contents, error) {
 		c.Metadata = append(c.Metadata, MetadataInfo{key, gguf.ValueOf(v).Kind(), v.String()})
 	}
 	for _, t := range s.tensors {
-		d := t.Type.DType.String()
-		c.Tensors = append(c.Tensors, TensorInfo{t.Name, d, t.Type.Shape, t.Bytes, number[t.file], t.Offset})
+		d := t.FileDType()
+		c.Tensors = append(c.Tensors, TensorInfo{t.Name, d, t.FileShape(), t.Bytes, number[t.file], t.Offset})
 		c.Elements += t.Type.Shape.Elements()
 		c.Bytes += t.Bytes
 		c.DTypes[d]++

@@ -73,7 +73,7 @@ func (m *Matrix) fits(d tensor.DType) (bool, error) {
 			}
 			for i, v := range r.values {
 				if d == tensor.F16 && !quant.Fits(v) && m.Offsets == nil {
-					return &quant.Unheld{DType: d, First: i, Last: i, Small: true, Most: v}
+					return &quant.Unheld{DType: d, First: i, Last: i, Small: true, Most: float64(v)}
 				}
 			}
 		}
@@ -132,7 +132,7 @@ func (r *matrixRow) keep(m *Matrix, row int64, dst []byte, d tensor.DType, shift
 		if !b.Write(d, dst[:size]) {
 			u := &quant.Unheld{DType: d, First: int(i), Last: int(i) + 31}
 			for _, v := range r.values[i : i+32] {
-				u.Most = max(u.Most, v, -v)
+				u.Most = max(u.Most, math.Abs(float64(v)))
 			}
 			u.Small = math.Abs(scale) <= 65504 && math.Abs(float64(b.Least)) <= 65504
 			return status.Errorf(status.InvalidArgument, "%w", u)

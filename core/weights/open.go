@@ -68,12 +68,23 @@ func (w *Weights) load(s *source, o Options) error {
 	l := loader{options: o, total: plan.FileBytes, done: plan.MappedBytes}
 	for i := range all {
 		p := &all[i]
+		stored := Stored{
+			Name: p.name, FileName: p.Name, From: p.Type, FileDType: p.FileDType(), FileShape: p.FileShape(), FileBytes: p.Bytes,
+			As: p.as, Placement: Copied, Note: p.note, Skipped: p.skipped,
+		}
+		if p.skipped {
+			w.stored = append(w.stored, stored)
+			continue
+		}
 		t, err := w.addPlaced(p)
 		if err != nil {
 			return err
 		}
-		stored := Stored{Name: p.name, FileName: p.Name, From: p.Type, As: p.as, Placement: Copied, Note: p.note}
-		if p.mapped {
+		p.tensor = t
+		if why := p.why(); why != "" {
+			t.refuse(&p.sourced, why)
+			stored.Foreign, stored.Note = true, why
+		} else if p.mapped {
 			if err := p.file.mapAll(); err != nil {
 				return err
 			}
@@ -95,7 +106,7 @@ func (w *Weights) load(s *source, o Options) error {
 		return err
 	}
 	for _, f := range s.files {
-		if f.mapping != nil {
+		if f.mapping != nil || f.kept {
 			w.files = append(w.files, f)
 		} else {
 			f.close()
@@ -120,15 +131,20 @@ func (w *Weights) keepUnheld(all []placed, unheld map[*placed]error, o Options) 
 		if !ok {
 			continue
 		}
-		plan.MemoryBytes += p.Bytes
+		if u, ok := errors.AsType[*quant.Unheld](why); ok && p.Foreign != nil && p.Foreign.Rounded && u.DType == tensor.F32 {
+			p.tensor.refuse(&p.sourced, fmt.Sprintf("of its f64 numbers, %v", u))
+			w.stored[i].Foreign, w.stored[i].Note = true, p.tensor.foreign.Error()
+			continue
+		}
+		plan.MemoryBytes += p.Type.Bytes()
 		if err := plan.checkBudget(o.Budget); err != nil {
 			return status.Wrapf(err, "tensor %.200q, which %v cannot hold", p.Name, p.as)
 		}
-		memory, err := w.arena.Alloc(p.Bytes)
+		memory, err := w.arena.Alloc(p.Type.Bytes())
 		if err != nil {
 			return status.Wrapf(err, "tensor %.200q, %v", p.Name, p.Type)
 		}
-		t := w.tensors[i]
+		t := p.tensor
 		t.Type.DType, t.own, t.data = p.Type.DType, memory, memory
 		w.stored[i].As, w.stored[i].Note = p.Type.DType, fmt.Sprintf("stays as it is: %v", why)
 		p.as, p.importance = p.Type.DType, nil
@@ -200,13 +216,13 @@ const (
 func (l *loader) add(p *placed, dst []byte) {
 	step := int64(pieceBytes)
 	if p.converted() {
-		step = bytesOf(p.Type.DType, p.elementsAPiece())
+		step = p.fileBytes(p.elementsAPiece())
 	}
 	for from := int64(0); from < p.Bytes; from += step {
 		n := min(step, p.Bytes-from)
 		to := n
 		if p.converted() {
-			to = bytesOf(p.as, elementsOf(p.Type.DType, n))
+			to = bytesOf(p.as, p.fileElements(n))
 		}
 		l.pieces = append(l.pieces, piece{p, from, n, dst[:to]})
 		dst = dst[to:]
@@ -216,7 +232,7 @@ func (l *loader) add(p *placed, dst []byte) {
 // elementsAPiece is how many elements are converted at a time: whole rows by importance,
 // and where a row's values are judged together.
 func (p *placed) elementsAPiece() int64 {
-	if row := p.Type.Shape.Dim(-1); p.importance != nil || p.as.Float() {
+	if row := p.Type.Shape.Dim(-1); row > 0 && (p.importance != nil || p.as.Float()) {
 		return max(1, pieceElements/row) * row
 	}
 	return pieceElements
@@ -290,7 +306,7 @@ func (l *loader) work(read chan<- int64) error {
 		}
 		p := &l.pieces[i]
 		err := c.fill(p, l.options.Encode)
-		if u, ok := errors.AsType[*quant.Unheld](err); ok && u.Small {
+		if u, ok := errors.AsType[*quant.Unheld](err); ok && (u.Small || u.DType == tensor.F32) {
 			l.note(p.tensor, err)
 		} else if err != nil {
 			return status.Wrapf(err, "tensor %.200q, %v", p.tensor.Name, p.tensor.Type)
@@ -330,13 +346,17 @@ func (p *placed) store(to tensor.DType, dst []byte, values []float32) error {
 // converter is the memory that a thread converts in.
 type converter struct {
 	raw    []byte
+	wide   []byte // what was widened
 	values []float32
 }
 
 func (c *converter) fill(p *piece, encode Encoder) error {
 	from, to := p.tensor.Type.DType, p.tensor.as
-	if from == to {
+	if from == to && p.tensor.widen() == nil {
 		return readPiece(p, p.dst)
+	}
+	if from == to {
+		return c.widen(p, p.dst)
 	}
 	values, err := c.read(p)
 	if err != nil {
@@ -349,16 +369,38 @@ func (c *converter) fill(p *piece, encode Encoder) error {
 			err = quant.CheckStored(to, p.dst, values, p.tensor.importance)
 		}
 	}
-	return status.Wrapf(err, "from element %d on", elementsOf(from, p.from))
+	return status.Wrapf(err, "from element %d on", p.tensor.fileElements(p.from))
+}
+
+// widen reads elements that the file has in a narrower type, or f64.
+func (c *converter) widen(p *piece, dst []byte) error {
+	c.raw = slices.Grow(c.raw[:0], int(p.bytes))
+	raw := c.raw[:p.bytes]
+	if err := readPiece(p, raw); err != nil {
+		return err
+	}
+	p.tensor.widen()(dst, raw)
+	if p.tensor.Foreign.Rounded {
+		return status.Wrapf(quant.CheckF64(raw), "from element %d on", p.tensor.fileElements(p.from))
+	}
+	return nil
 }
 
 // read gives the values of a piece. Those that the file has as the host would have
 // them are read where they are wanted.
 func (c *converter) read(p *piece) ([]float32, error) {
 	from := p.tensor.Type.DType
-	n := int(elementsOf(from, p.bytes))
+	n := int(p.tensor.fileElements(p.bytes))
 	c.values = slices.Grow(c.values[:0], n)
 	values := c.values[:n]
+	if p.tensor.widen() != nil {
+		size := int(bytesOf(from, int64(n)))
+		c.wide = slices.Grow(c.wide[:0], size)
+		if err := c.widen(p, c.wide[:size]); err != nil {
+			return nil, err
+		}
+		return values, quant.Decode(from, values, c.wide[:size])
+	}
 	if from == tensor.F32 && littleEndian {
 		return values, readPiece(p, unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(values))), p.bytes))
 	}

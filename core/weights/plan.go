@@ -41,20 +41,67 @@ type placed struct {
 	// Of the columns, where it is stored in blocks by it.
 	importance []float32
 	mapped     bool
-	at         int64 // in the memory for all that are not mapped
+	skipped    bool
+	tensor     *Tensor // once it was added
+	at         int64   // in the memory for all that are not mapped
 }
 
 func (p *placed) typ() tensor.Type { return tensor.Type{DType: p.as, Shape: p.Type.Shape} }
 
-func (p *placed) converted() bool { return p.as != p.Type.DType }
+func (p *placed) converted() bool { return p.as != p.Type.DType || p.widen() != nil }
+
+// widen makes elements of the library's of those that the file has; nil: they are the
+// same.
+func (p *placed) widen() func(dst, src []byte) {
+	if p.Foreign == nil {
+		return nil
+	}
+	return p.Foreign.Widen
+}
+
+// why says why the tensor cannot be used, "" where it can.
+func (p *placed) why() string {
+	if p.Foreign == nil {
+		return ""
+	}
+	return p.Foreign.Why
+}
+
+// read says whether the tensor's data is taken in at all.
+func (p *placed) read() bool { return !p.skipped && p.why() == "" }
+
+// fileBytes is what whole blocks take in the file.
+func (p *placed) fileBytes(elements int64) int64 {
+	if p.widen() != nil {
+		return elements * p.Foreign.ElementBytes
+	}
+	return bytesOf(p.Type.DType, elements)
+}
+
+func (p *placed) fileElements(size int64) int64 {
+	if p.widen() != nil {
+		return size / p.Foreign.ElementBytes
+	}
+	return elementsOf(p.Type.DType, size)
+}
 
 // place decides for each tensor where its data will lie.
 func (s *source) place(o Options) ([]placed, MemoryPlan) {
 	all := make([]placed, len(s.tensors))
-	plan := MemoryPlan{Tensors: len(all)}
+	var plan MemoryPlan
 	for i, t := range s.tensors {
-		all[i] = placed{sourced: t, name: rename(t.Name, o.Rules)}
+		all[i] = placed{sourced: t, name: rename(t.Name, o.Rules), skipped: skips(t.Name, o.Rules)}
+		if all[i].skipped {
+			continue
+		}
+		plan.Tensors++
+		if !all[i].read() {
+			continue
+		}
 		all[i].as, all[i].note = storeAs(t.Name, t.Type, o.Rules)
+		if t.Foreign != nil {
+			all[i].note = joinNotes(all[i].note, foreignNote(t.Foreign, all[i].Type.Shape))
+		}
 		if all[i].converted() && all[i].as.Quantised() {
 			all[i].importance = o.Importance[t.Name]
 		}
@@ -75,7 +122,9 @@ func (s *source) place(o Options) ([]placed, MemoryPlan) {
 }
 
 // mappable says whether a tensor's data can be used where it lies in the file.
-func mappable(p *placed) bool { return !p.converted() && p.Bytes > 0 && p.Offset%Alignment == 0 }
+func mappable(p *placed) bool {
+	return p.read() && !p.converted() && p.Bytes > 0 && p.Offset%Alignment == 0
+}
 
 // betterMapped says whether it is no slower there than a copy. Loads of 64 bytes
 // that cross cache lines were measured (bench/weights, AVX-512) to make products
@@ -91,6 +140,9 @@ func (plan *MemoryPlan) settle(all []placed, mapped func(*placed) bool) {
 	plan.MappedBytes, plan.MemoryBytes = 0, 0
 	for i := range all {
 		p := &all[i]
+		if !p.read() {
+			continue
+		}
 		p.mapped = mapped(p)
 		if p.mapped {
 			plan.MappedBytes += p.Bytes

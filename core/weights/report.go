@@ -34,9 +34,19 @@ func (w *Weights) report() storedReport {
 	for _, s := range w.stored {
 		t := s.From
 		t.DType = s.As
-		r.Tensors = append(r.Tensors, storedInfo{
-			s.Name, s.FileName, append([]int64{}, t.Shape...), s.From.DType.String(), s.As.String(), s.Placement.String(), t.Bytes(), s.Note,
-		})
+		info := storedInfo{
+			s.Name, s.FileName, append([]int64{}, t.Shape...), s.FileDType, s.As.String(), s.Placement.String(), t.Bytes(), s.Note,
+		}
+		if s.Foreign || s.Skipped {
+			info.Shape, info.As, info.Placement, info.Bytes = append([]int64{}, s.FileShape...), "", "foreign", s.FileBytes
+			if s.Skipped {
+				info.Placement = "skipped"
+			}
+		}
+		r.Tensors = append(r.Tensors, info)
+		if s.Foreign || s.Skipped {
+			continue
+		}
 		if s.Placement == Mapped {
 			r.MappedBytes += t.Bytes()
 		} else {
@@ -59,6 +69,9 @@ func (w *Weights) ReportText() (string, error) {
 		from := ""
 		if s.FileName != s.Name {
 			from = fmt.Sprintf("%q ", s.FileName)
+		}
+		if s.As == "" {
+			s.As = s.From
 		}
 		if s.From != s.As {
 			from += s.From

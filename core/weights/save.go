@@ -11,6 +11,7 @@ import (
 
 	"qtsaccel/core/gguf"
 	"qtsaccel/core/status"
+	"qtsaccel/core/tensorfile"
 )
 
 // maxSavedName is the longest tensor name that ggml's own reader takes.
@@ -25,7 +26,8 @@ const maxSavedName = 63
 // [Options].
 //
 // INVALID_STATE: a tensor has no data yet; UNSUPPORTED: a name of more than 63
-// bytes, which ggml could not read; INVALID_ARGUMENT: path is something other than
+// bytes, which ggml could not read, or a tensor that cannot be used and is not of a GGUF
+// file, from which it would be copied; INVALID_ARGUMENT: path is something other than
 // a regular file, or see [gguf.Lay]; IO: it cannot be written, or a mapped file has become shorter;
 // CANCELLED. Nothing is left behind then.
 func (w *Weights) Save(path string, more []gguf.Pair, progress func(done, total int64) bool) error {
@@ -102,6 +104,12 @@ func (w *Weights) lay(more []gguf.Pair) ([]*Tensor, *gguf.Layout, error) {
 			return nil, nil, status.Errorf(status.Unsupported, "tensor %q: its name has %d bytes, GGUF files allow %d", t.Name, len(t.Name), maxSavedName)
 		}
 		named[i] = gguf.Named{Name: t.Name, Type: t.Type}
+		if t.foreign != nil {
+			if t.raw.Foreign.Number == nil {
+				return nil, nil, t.foreign
+			}
+			named[i].Raw = &gguf.Raw{Number: *t.raw.Foreign.Number, Shape: t.raw.Foreign.Shape, Bytes: t.raw.Bytes}
+		}
 		quantised = quantised || t.Type.DType.Quantised()
 	}
 	pairs := make([]gguf.Pair, len(w.keys))
@@ -140,11 +148,28 @@ func (s *saver) write(tensors []*Tensor) error {
 		if err := s.pad(s.layout.Offsets[i]); err != nil {
 			return err
 		}
-		if err := t.read(s.append); err != nil {
+		if err := s.tensor(t); err != nil {
 			return status.Wrapf(err, "tensor %q, %v", t.Name, t.Type)
 		}
 	}
 	return s.pad(s.layout.Size)
+}
+
+func (s *saver) tensor(t *Tensor) error {
+	if t.foreign == nil {
+		return t.read(s.append)
+	}
+	buffer := make([]byte, min(t.raw.Bytes, pieceBytes)) // as it lies in its file
+	for at := int64(0); at < t.raw.Bytes; at += int64(len(buffer)) {
+		buffer = buffer[:min(int64(len(buffer)), t.raw.Bytes-at)]
+		if err := tensorfile.ReadAt(t.raw.file.r, buffer, t.raw.Offset+at); err != nil {
+			return status.Wrapf(err, "%q", t.raw.file.path)
+		}
+		if err := s.append(buffer); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func (s *saver) pad(to int64) error { return s.append(make([]byte, to-s.at)) }

@@ -23,6 +23,7 @@ type file struct {
 	f       *os.File // nil in tests that read from elsewhere
 	size    int64
 	mapping []byte // of the whole file, where it is mapped
+	kept    bool   // tensors that cannot be used are saved from it
 }
 
 // source is the file or files that make up a model.

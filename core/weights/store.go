@@ -21,6 +21,8 @@ type Rule struct {
 	// Rename is the tensor's new name, in which each "*" is what that of the pattern
 	// stood for; "": as in the file.
 	Rename string
+	// Skip leaves the tensors out. It stands alone, in the place of a type.
+	Skip bool
 }
 
 // fallbacks are the types that take rows which a type does not, with no fewer bits
@@ -36,6 +38,8 @@ func (r Rule) check(encoder bool) error {
 		return status.Errorf(status.InvalidArgument, "the pattern is empty")
 	case strings.Count(r.Rename, "*") > strings.Count(r.Pattern, "*"):
 		return status.Errorf(status.InvalidArgument, "the new name %q has more stars than the pattern %q", r.Rename, r.Pattern)
+	case r.Skip && (r.DType != 0 || r.Rename != ""):
+		return status.Errorf(status.InvalidArgument, "%q is to be skipped, and has a type or a name", r.Pattern)
 	case r.DType == 0:
 		return nil
 	case !quant.CanDecode(r.DType):
@@ -100,14 +104,31 @@ func rename(name string, rules []Rule) string {
 	return name
 }
 
+// skips says whether the rules leave a tensor out.
+func skips(name string, rules []Rule) bool {
+	for _, r := range rules {
+		if _, ok := match(r.Pattern, name); ok && (r.Skip || r.DType != 0) {
+			return r.Skip
+		}
+	}
+	return false
+}
+
 // Stored is what became of a tensor when it was opened.
 type Stored struct {
 	Name     string
-	FileName string       // its name in the file
-	From     tensor.Type  // in the file
-	As       tensor.DType // in memory
+	FileName string // its name in the file
+	// From is its type as it is read from the file; FileDType and FileShape are those that
+	// the file has, FileBytes its size there.
+	From      tensor.Type
+	FileDType string
+	FileShape tensor.Shape
+	FileBytes int64
+	As        tensor.DType // in memory
 	// Placement is Copied or Mapped; what was converted is copied.
 	Placement Placement
+	// Foreign: it cannot be used, Note says why. Skipped: a rule left it out.
+	Foreign, Skipped bool
 	// Note says why a rule that matched was not followed to the letter.
 	Note string
 }

@@ -26,6 +26,21 @@ type Tensor struct {
 	// Of a mapped file: which, and where the data ends in it.
 	file *file
 	end  int64
+
+	foreign error    // why the tensor cannot be used; never changes
+	raw     *sourced // and where it lies, then
+}
+
+// Usable says why a tensor of a file cannot be used: UNSUPPORTED, its type or rank is
+// none of the library's.
+func (t *Tensor) Usable() error { return t.foreign }
+
+// Bytes is the size of the tensor's data, in the file where it cannot be used.
+func (t *Tensor) Bytes() int64 {
+	if t.raw != nil {
+		return t.raw.Bytes
+	}
+	return t.Type.Bytes()
 }
 
 // Retain and Release count a reference to the tensor's weights, for users that
@@ -78,6 +93,9 @@ func (t *Tensor) read(use func(data []byte) error) error {
 
 // check finds that there is no data, or none any more. The caller holds t.mu.
 func (t *Tensor) check() error {
+	if t.foreign != nil {
+		return t.foreign
+	}
 	if t.data == nil {
 		return status.Errorf(status.InvalidState, "it has no data yet")
 	}

@@ -5,7 +5,8 @@ import (
 )
 
 // Matching gives the tensors whose names match one of the patterns, in the weights'
-// order; without a pattern all, those without elements left out. NOT_FOUND: a pattern
+// order; without a pattern all. Those without elements are left out, and those that
+// cannot be used, unless a pattern is the very name: UNSUPPORTED. NOT_FOUND: a pattern
 // that no name matches.
 func (w *Weights) Matching(patterns []string) ([]*Tensor, error) {
 	if !w.use() {
@@ -21,6 +22,9 @@ func (w *Weights) Matching(patterns []string) ([]*Tensor, error) {
 		for i, p := range patterns {
 			if _, ok := match(p, t.Name); ok {
 				wanted, used[i] = true, true
+				if p == t.Name && t.foreign != nil {
+					return nil, t.foreign
+				}
 			}
 		}
 		if wanted && t.Type.Bytes() > 0 {

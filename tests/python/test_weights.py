@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import gc
+import json
+import struct
 
 import numpy as np
 import pytest
@@ -282,3 +284,61 @@ def test_split_scales_that_f16_lacks(scale):
         words = rf"row 0: block 0, whose scale is .*too {'large' if scale > 1 else 'small'} for q8_0"
         with pytest.raises(qa.Error, match=words):
             backend.matrix(qa.SplitMatrix(levels, scales), dtype="q8_0")
+
+
+def foreign_file(path, *tensors):
+    """A safetensors file of an f32 tensor "w" and others: (name, type, shape, bytes)."""
+    header, at = {"w": {"dtype": "F32", "shape": [2, 2], "data_offsets": [0, 16]}}, 16
+    for name, dtype, shape, data in tensors:
+        header[name] = {"dtype": dtype, "shape": shape, "data_offsets": [at, at + len(data)]}
+        at += len(data)
+    text = json.dumps(header).encode()
+    body = np.float32([[1, 2], [3, 4]]).tobytes() + b"".join(data for *_, data in tensors)
+    path.write_bytes(struct.pack("<Q", len(text)) + text + body)
+    return path
+
+
+def test_one_foreign_tensor_closes_no_file(tmp_path, session):
+    """What the library lacks is widened, or listed and refused where it is used; the others are as ever."""
+    path = foreign_file(
+        tmp_path / "x.safetensors",
+        ("bool", "BOOL", [1, 4], bytes([0, 1, 1, 0])),
+        ("u8", "U8", [3], bytes([0, 127, 255])),
+        ("f64", "F64", [2], np.float64([0.1, -3]).tobytes()),
+        ("e4m3", "F8_E4M3", [2, 2], bytes([0x38, 0xB8, 0x7E, 0x01])),
+        ("nv", "NVFP4", [2, 64], bytes(72)),
+        ("five", "F32", [2, 1, 3, 1, 2], bytes(48)),
+        ("ones", "F32", [1, 1, 1, 1, 2], bytes(8)),
+    )
+    w = qa.Weights.open(path)
+    assert len(w) == 8
+    np.testing.assert_array_equal(product(session, w), [[1, 2], [3, 4]])
+    np.testing.assert_array_equal(product(session, w, "e4m3"), [[1, -1], [448, 2.0**-9]])
+    types = {name: (w.info(name).dtype.name, *w.info(name)[1:]) for name in w}
+    assert types == {
+        "w": ("F32", (2, 2), 16),
+        "bool": ("I8", (1, 4), 4),
+        "u8": ("I16", (3,), 6),
+        "f64": ("F32", (2,), 8),
+        "e4m3": ("F16", (2, 2), 8),
+        "nv": ("FOREIGN", (2, 64), 72),
+        "five": ("FOREIGN", (2, 3, 1, 2), 48),
+        "ones": ("F32", (1, 1, 1, 2), 8),
+    }
+    graph = qa.Graph("uses it")
+    backend = qa.Backend("cpu", threads=1)
+    for use in (
+        lambda: graph.weight(w, "nv"),
+        lambda: backend.matrix(w, "nv"),
+        lambda: w.upload(backend, ["nv"]),
+        lambda: w.save(tmp_path / "saved.gguf"),
+    ):
+        with pytest.raises(qa.Unsupported, match=r'"nv" cannot be used, NVFP4\[2, 64\] in ".*x.safetensors"'):
+            use()
+    w.upload(backend)
+    kept = qa.Weights.open(path, rules=[qa.Rule("nv", skip=True), qa.Rule("five", skip=True)])
+    assert len(kept) == 6 and "nv" not in kept
+    kept.save(tmp_path / "saved.gguf")
+    assert len(qa.Weights.open(tmp_path / "saved.gguf")) == 6
+    with pytest.raises(qa.Error, match="to be skipped, and has a type"):
+        qa.Weights.open(path, rules=[qa.Rule("*", dtype="f16", skip=True)])

@@ -48,6 +48,7 @@ DEVICE_SOFTWARE = 4
 PLACEMENT_AUTO = 0
 PLACEMENT_COPIED = 1
 PLACEMENT_MAPPED = 2
+RULE_SKIP = 1
 NIBBLES_LOW_FIRST = 0
 NIBBLES_HIGH_FIRST = 1
 NIBBLES_HALVES = 2
@@ -105,6 +106,7 @@ class Status(enum.IntEnum):
 class DType(enum.IntEnum):
     """The type of a tensor's elements."""
 
+    FOREIGN = 0
     F32 = 1
     F16 = 2
     BF16 = 3
@@ -191,7 +193,7 @@ class WeightsRule(Structure):
         ("pattern", c_char_p),
         ("rename", c_char_p),
         ("dtype", c_int32),
-        ("reserved", c_int32),
+        ("flags", c_int32),
     ]
 
 

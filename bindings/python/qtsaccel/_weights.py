@@ -116,6 +116,7 @@ class Rule(NamedTuple):
     pattern: str
     dtype: DTypeLike | None = None  # to store as; None: as in the file
     rename: str | None = None  # with a "*" for each of the pattern's; None: as in the file
+    skip: bool = False  # leave the tensors out
 
 
 # True: a bar, where tqdm is installed. A function is told the bytes done and all, and
@@ -142,6 +143,7 @@ def _options(
         c.pattern = rule.pattern.encode()
         c.rename = None if rule.rename is None else rule.rename.encode()
         c.dtype = 0 if rule.dtype is None else dtype_of(rule.dtype)
+        c.flags = _bindings.RULE_SKIP if rule.skip else 0
     options.rules, options.n_rules = c_rules, len(rules)
     matter = importance or {}
     c_importance = (_bindings.Importance * max(len(matter), 1))()

@@ -39,7 +39,7 @@ static void names_and_versions(void) {
     CHECK(strcmp(qtsa_status_name(1), "UNKNOWN") == 0);
     CHECK(strcmp(qtsa_status_name(INT_MIN), "UNKNOWN") == 0);
     CHECK(strcmp(qtsa_dtype_name(QTSA_DTYPE_Q4_K), "q4_K") == 0);
-    CHECK(strcmp(qtsa_dtype_name(0), "invalid") == 0);
+    CHECK(strcmp(qtsa_dtype_name(QTSA_DTYPE_FOREIGN), "foreign") == 0 && strcmp(qtsa_dtype_name(-1), "invalid") == 0);
     CHECK(qtsa_version() == QTSA_VERSION_MAJOR * 10000 + QTSA_VERSION_MINOR * 100 + QTSA_VERSION_PATCH);
     OK(qtsa_version_require(QTSA_VERSION));
     OK(qtsa_version_require(1));

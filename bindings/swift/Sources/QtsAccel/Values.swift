@@ -1,6 +1,7 @@
 // Made by capi/gen from include/qtsaccel.h and the operator table; do not edit.
 
 extension DType {
+    public static let foreign = DType(rawValue: 0)
     public static let f32 = DType(rawValue: 1)
     public static let f16 = DType(rawValue: 2)
     public static let bf16 = DType(rawValue: 3)

@@ -13,10 +13,12 @@ public struct WeightsOptions: Sendable {
         public var pattern: String
         public var dtype: DType?
         public var rename: String?
+        /// Leaves the tensors out; dtype and rename are nil then.
+        public var skip: Bool
 
         /// nil: as in the file.
-        public init(_ pattern: String, dtype: DType? = nil, rename: String? = nil) {
-            (self.pattern, self.dtype, self.rename) = (pattern, dtype, rename)
+        public init(_ pattern: String, dtype: DType? = nil, rename: String? = nil, skip: Bool = false) {
+            (self.pattern, self.dtype, self.rename, self.skip) = (pattern, dtype, rename, skip)
         }
     }
 
@@ -36,7 +38,8 @@ public struct WeightsOptions: Sendable {
         let memory = Arena()
         let c_rules = memory.array(rules.map {
             qtsa_weights_rule(
-                pattern: memory.text($0.pattern), rename: $0.rename.map(memory.text), dtype: $0.dtype?.rawValue ?? 0, reserved: 0)
+                pattern: memory.text($0.pattern), rename: $0.rename.map(memory.text), dtype: $0.dtype?.rawValue ?? 0,
+                flags: $0.skip ? Int32(QTSA_RULE_SKIP) : 0)
         })
         let c_importance = memory.array(importance.map {
             qtsa_importance(name: memory.text($0.key), columns: memory.array($0.value), n_columns: $0.value.count)
