@@ -240,6 +240,10 @@ constexpr std::size_t bytes(span<T> s) noexcept {
     return s.size() * sizeof(T);
 }
 
+/* Is there for whole numbers and for enumerators that are as good as one. */
+template <class I>
+using whole = std::enable_if_t<std::is_integral_v<I> || (std::is_enum_v<I> && std::is_convertible_v<I, std::int64_t>)>;
+
 /* Is there for what a span can be made of, but no span. */
 template <class T>
 struct is_span : std::false_type {};
@@ -313,21 +317,21 @@ class dim {
     friend dim operator-(const dim &a, const dim &b) { return join(QTSA_DIM_SUB, a, b); }
     friend dim operator*(const dim &a, const dim &b) { return join(QTSA_DIM_MUL, a, b); }
     friend dim operator/(const dim &a, const dim &b) { return join(QTSA_DIM_DIV, a, b); }
-    template <class I, class = std::enable_if_t<std::is_integral_v<I>>>
+    template <class I, class = detail::whole<I>>
     friend dim operator+(const dim &a, I b) { return a + a.of(b); }
-    template <class I, class = std::enable_if_t<std::is_integral_v<I>>>
+    template <class I, class = detail::whole<I>>
     friend dim operator+(I a, const dim &b) { return b.of(a) + b; }
-    template <class I, class = std::enable_if_t<std::is_integral_v<I>>>
+    template <class I, class = detail::whole<I>>
     friend dim operator-(const dim &a, I b) { return a - a.of(b); }
-    template <class I, class = std::enable_if_t<std::is_integral_v<I>>>
+    template <class I, class = detail::whole<I>>
     friend dim operator-(I a, const dim &b) { return b.of(a) - b; }
-    template <class I, class = std::enable_if_t<std::is_integral_v<I>>>
+    template <class I, class = detail::whole<I>>
     friend dim operator*(const dim &a, I b) { return a * a.of(b); }
-    template <class I, class = std::enable_if_t<std::is_integral_v<I>>>
+    template <class I, class = detail::whole<I>>
     friend dim operator*(I a, const dim &b) { return b.of(a) * b; }
-    template <class I, class = std::enable_if_t<std::is_integral_v<I>>>
+    template <class I, class = detail::whole<I>>
     friend dim operator/(const dim &a, I b) { return a / a.of(b); }
-    template <class I, class = std::enable_if_t<std::is_integral_v<I>>>
+    template <class I, class = detail::whole<I>>
     friend dim operator/(I a, const dim &b) { return b.of(a) / b; }
 
     /* Whether both are the same expression of the same graph. */
@@ -354,7 +358,7 @@ class dim {
 /* A number or a dynamic dimension, as shapes and attributes take them. */
 class size_arg {
   public:
-    template <class I, class = std::enable_if_t<std::is_integral_v<I> && !std::is_same_v<I, bool>>>
+    template <class I, class = detail::whole<I>>
     size_arg(I number) noexcept : number_(static_cast<std::int64_t>(number)) {}
     size_arg(const dim &d) noexcept : number_(d.number()) {}
     std::int64_t number() const noexcept { return number_; }
@@ -445,7 +449,7 @@ inline result<std::vector<qtsa_device>> devices(const backend_options &options =
  * it is given. */
 class attributes {
   public:
-    template <class I, class = std::enable_if_t<std::is_integral_v<I>>>
+    template <class I, class = detail::whole<I>>
     void set(const char *name, I v) {
         list_.push_back(qtsa_attr_int(name, static_cast<std::int64_t>(v)));
     }

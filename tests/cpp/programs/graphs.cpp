@@ -50,6 +50,9 @@ static void expressions(const backend &on) {
     auto x = g.input("x", QTSA_DTYPE_F32, {2 * n + 1, m});
     const std::vector<dim> both = {n, m};
     auto y = g.input("y", QTSA_DTYPE_F32, both);
+    enum { ROWS = 2 };
+    const int columns = 3;
+    CHECK(g.info(g.input("fixed", QTSA_DTYPE_F32, {ROWS, columns, 4u})).bytes == 96 && n * ROWS == 2 * n);
     auto half = ops::slice(x, 0, ops::slice_attrs().start(n / 2).end(n));
     g.output("flat", ops::reshape(half, {n / 2 * m}));
     g.output("count", ops::arange(g, n * m));
@@ -60,11 +63,11 @@ static void expressions(const backend &on) {
     auto p = plan::create(stream, g);
     const std::int64_t values[] = {4, 2};
     CHECK(p.input_info(0, values).shape[0] == 9 && p.output_info(0, values).shape[0] == 4);
-    std::vector<float> in(18), in_y(8, -1), flat(4), count(8), out_y(8, 5);
+    std::vector<float> fixed(24), in(18), in_y(8, -1), flat(4), count(8), out_y(8, 5);
     for (std::size_t i = 0; i < in.size(); i++) {
         in[i] = static_cast<float>(i);
     }
-    p.run({in, in_y}, {flat, count, out_y}, {values});
+    p.run({in, in_y, fixed}, {flat, count, out_y}, {values});
     CHECK(flat == std::vector<float>({4, 5, 6, 7}) && count[7] == 7 && out_y[0] == 0);
     const std::int64_t odd[] = {3, 2};
     FAILS(QTSA_ERR_INVALID_ARGUMENT, "\"n/2\" is 3/2", p.prepare(odd));
