@@ -82,8 +82,12 @@ func kernel(t *testing.T, c *Calls, k int64) *Matrix {
 func TestTilesThatShareNumbers(t *testing.T) {
 	shared := 0
 	for _, g := range []Geometry{
-		{H: 9, W: 7, CIn: 1, K: 3, Stride: 1}, {H: 9, W: 7, CIn: 1, K: 3, Stride: 2}, {H: 30, W: 2, CIn: 1, K: 5, Stride: 1},
-		{H: 4, W: 4, CIn: 1, K: 1, Stride: 3}, {H: 3, W: 5, CIn: 1, K: 7, Stride: 1}, {H: 2, W: 2, CIn: 1, K: 2, Stride: 1},
+		{H: 9, W: 7, CIn: 1, K: 3, Stride: 1},
+		{H: 9, W: 7, CIn: 1, K: 3, Stride: 2},
+		{H: 30, W: 2, CIn: 1, K: 5, Stride: 1},
+		{H: 4, W: 4, CIn: 1, K: 1, Stride: 3},
+		{H: 3, W: 5, CIn: 1, K: 7, Stride: 1},
+		{H: 2, W: 2, CIn: 1, K: 2, Stride: 1},
 	} {
 		g.OH, g.OW = (g.H+2*g.padding()-g.K)/g.Stride+1, (g.W+2*g.padding()-g.K)/g.Stride+1
 		for _, tile := range []int64{1, 2, 3, g.OW, 2 * g.OW, g.OH * g.OW} {
