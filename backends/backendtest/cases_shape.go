@@ -82,7 +82,7 @@ func sliced() []Case {
 		cut(x(5, 6), 1, 4, 0, -2),
 		cut(x(2, 5, 3), 1, math.MaxInt64, -6, -1),
 	}
-	const whole = -1 << 62 // an end, backwards: through to the first element
+	const whole = math.MinInt64 // an end, backwards: through to the first element
 	for _, o := range plain(4, 33) {
 		cases = append(cases, cut(o, 1, 1, 32, 1), cut(o, 0, 1, 3, 1))
 	}

@@ -79,13 +79,17 @@ func TestHugeConstants(t *testing.T) {
 	requireStatus(t, status.OutOfMemory, buildFails(t, b, func(g *graph.Graph) ops.Ref { return arange(g, 1<<40) }), "4398046511104 bytes", "free")
 	requireStatus(t, status.OutOfMemory, buildFails(t, b, func(g *graph.Graph) ops.Ref {
 		x := mustOp(t, g, "reshape", []ops.Ref{arange(g, 1<<40)}, ops.IntsAttr("shape", 1<<20, -1))
-		return mustOp(t, g, "slice", []ops.Ref{x}, ops.IntAttr("axis", 1), ops.IntAttr("start", -1), ops.IntAttr("end", -1<<62), ops.IntAttr("step", -1))
+		return mustOp(t, g, "slice", []ops.Ref{x}, ops.IntAttr("axis", 1), ops.IntAttr("start", -1), ops.IntAttr("end", math.MinInt64), ops.IntAttr("step", -1))
 	}), "bytes", "free")
 	// Sums of sizes that do not fit in 64 bits.
 	requireStatus(t, status.OutOfMemory, buildFails(t, b, func(g *graph.Graph) ops.Ref {
-		sum := arange(g, 1<<59)
+		wide := func(start float64) ops.Ref {
+			one := mustOp(t, g, "arange", nil, ops.IntAttr("count", 1<<48), ops.RealAttr("start", start))
+			return mustOp(t, g, "upsample", []ops.Ref{mustOp(t, g, "reshape", []ops.Ref{one}, ops.IntsAttr("shape", 1, 1, 1<<24, -1))}, ops.IntsAttr("scale", 1<<5, 1<<6))
+		}
+		sum := wide(0)
 		for range 9 {
-			sum = mustOp(t, g, "add", []ops.Ref{sum, mustOp(t, g, "arange", nil, ops.IntAttr("count", 1<<59), ops.RealAttr("start", 1))})
+			sum = mustOp(t, g, "add", []ops.Ref{sum, wide(1)})
 		}
 		return sum
 	}), "bytes", "free")

@@ -154,7 +154,10 @@ func runWild(t *testing.T, b *Backend, r wild, c *ops.Call, attrs []ops.AttrArg)
 		given = append(given, buffer(r.fill(ty, below)))
 	}
 	outs, err := g.Op(c.Op.Name, refs, attrs, len(c.Out))
-	require.NoError(t, err, what)
+	if err != nil { // numbers beyond 2^48 mean nothing in a graph
+		require.ErrorContains(t, err, "2^48", what)
+		return false
+	}
 	var results []backend.Buffer
 	for i, o := range outs {
 		require.NoError(t, g.Output(fmt.Sprint(i), o), what)

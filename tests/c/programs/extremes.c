@@ -180,7 +180,7 @@ static void dimension_too_large(void) {
     OK(qtsa_graph_input(graph, "x", QTSA_DTYPE_F32, &n, 1, &in));
     OK(qtsa_graph_op(graph, "slice", &in, 1,
                      (qtsa_attr[]){qtsa_attr_int("axis", 0), qtsa_attr_int("start", -1),
-                                   qtsa_attr_int("end", -(INT64_C(1) << 62)), qtsa_attr_int("step", -1)},
+                                   qtsa_attr_int("end", INT64_MIN), qtsa_attr_int("step", -1)},
                      4, &back, 1));
     OK(qtsa_graph_op(graph, "arange", NULL, 0, (qtsa_attr[]){qtsa_attr_int("count", n)}, 1, &range, 1));
     OK(qtsa_graph_output(graph, "y", back));
