@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 
 int capi_forked;
 
@@ -19,6 +20,18 @@ static pthread_key_t message_key;
 static int message_key_made;
 
 static void in_forked_child(void) { capi_forked = 1; }
+
+/* The limit of descriptors as the host has it; 101 comes before Go. */
+static struct rlimit descriptors;
+__attribute__((constructor(101))) static void note_limit(void) { getrlimit(RLIMIT_NOFILE, &descriptors); }
+
+int capi_restore_limit(void) {
+    struct rlimit now;
+    /* Go takes the hard limit, or one less. A host may have set its own meanwhile. */
+    if (getrlimit(RLIMIT_NOFILE, &now) != 0 || now.rlim_cur + 1 < now.rlim_max) return 0;
+    if (now.rlim_max != descriptors.rlim_max || descriptors.rlim_cur >= now.rlim_cur) return 0;
+    return setrlimit(RLIMIT_NOFILE, &descriptors) == 0;
+}
 
 __attribute__((constructor)) static void prepare(void) {
     message_key_made = pthread_key_create(&message_key, free) == 0;

@@ -11,6 +11,10 @@
  * call that waits for one of them would wait for ever. */
 extern int capi_forked;
 
+/* Go raises the process's limit of descriptors when it starts: this undoes it, for hosts
+ * that use select(), or count on the limit. Gives whether there was anything to undo. */
+int capi_restore_limit(void);
+
 /* Keeps a copy of the text, n bytes, as the thread's last error. */
 void capi_set_error(const char *text, size_t n);
 

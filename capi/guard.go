@@ -20,6 +20,7 @@ import (
 	"qtsaccel/core/graph"
 	"qtsaccel/core/guarded"
 	"qtsaccel/core/handle"
+	"qtsaccel/core/osfile"
 	"qtsaccel/core/session"
 	"qtsaccel/core/status"
 	"qtsaccel/core/weights"
@@ -35,6 +36,9 @@ var (
 	plans       = handle.NewSpace[*session.Plan](handles, handle.Plan)
 )
 
+// Runs when the runtime has started, behind package syscall, which raises the limit.
+func init() { C.capi_restore_limit() }
+
 // A c-shared library has no main of its own; the linker wants one.
 func main() {}
 
@@ -47,6 +51,7 @@ func guard(body func() error) (code C.qtsa_status) {
 			code = fail(guarded.Panicked(p))
 		}
 	}()
+	osfile.StartPoller()
 	if err := body(); err != nil {
 		return fail(err)
 	}

@@ -3,10 +3,10 @@ package driver
 import (
 	"encoding/hex"
 	"fmt"
-	"os"
 	"strings"
 
 	"qtsaccel/core/choice"
+	"qtsaccel/core/osfile"
 	"qtsaccel/core/status"
 )
 
@@ -143,7 +143,7 @@ func (c *cuda) device(ordinal int32) (Device, error) {
 // kernelDriverVersion is the version by which NVIDIA's driver is known to people,
 // "580.65.06"; the API only tells the version of CUDA.
 func kernelDriverVersion() string {
-	text, err := os.ReadFile("/sys/module/nvidia/version")
+	text, err := osfile.Root{}.ReadFile("sys/module/nvidia/version")
 	if err != nil {
 		return ""
 	}

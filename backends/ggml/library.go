@@ -18,6 +18,7 @@ import (
 
 	"github.com/ebitengine/purego"
 
+	"qtsaccel/core/osfile"
 	"qtsaccel/core/status"
 )
 
@@ -97,6 +98,9 @@ func load(dir string) (*Library, error) {
 	defer C.shim_terminate_restore()
 
 	path := filepath.Join(dir, libraryFile("base"))
+	if err := checkPluginFile(path); err != nil {
+		return nil, err
+	}
 	base, err := purego.Dlopen(path, purego.RTLD_NOW|purego.RTLD_LOCAL)
 	if err != nil {
 		return nil, status.Errorf(status.DeviceUnavailable, "ggml cannot be loaded: %w", err)
@@ -164,7 +168,14 @@ func bestCPU(dir string) (*plugin, error) {
 	var bestScore C.int32_t
 	var reasons []string
 	for _, path := range paths {
-		handle, err := purego.Dlopen(path, purego.RTLD_NOW|purego.RTLD_LOCAL)
+		err := checkPluginFile(path)
+		if status.Of(err) == status.IO {
+			return nil, err // which says nothing of the plugin
+		}
+		var handle uintptr
+		if err == nil {
+			handle, err = purego.Dlopen(path, purego.RTLD_NOW|purego.RTLD_LOCAL)
+		}
 		if err != nil {
 			reasons = append(reasons, err.Error())
 			continue
@@ -199,13 +210,13 @@ func bestCPU(dir string) (*plugin, error) {
 // cpuPlugins lists the folder's builds of the CPU plugin.
 func cpuPlugins(dir string) ([]string, error) {
 	prefix, suffix, _ := strings.Cut(libraryFile("cpu*"), "*")
-	entries, err := os.ReadDir(dir)
+	names, err := osfile.Names(dir)
 	if err != nil {
-		return nil, status.Errorf(status.DeviceUnavailable, "ggml's folder cannot be read: %w", err)
+		return nil, pluginError(filepath.Join(dir, prefix+"*"+suffix), err)
 	}
 	var paths []string
-	for _, e := range entries {
-		if n := e.Name(); strings.HasPrefix(n, prefix) && strings.HasSuffix(n, suffix) {
+	for _, n := range names {
+		if strings.HasPrefix(n, prefix) && strings.HasSuffix(n, suffix) {
 			paths = append(paths, filepath.Join(dir, n))
 		}
 	}
@@ -238,6 +249,9 @@ func (l *Library) plugin(kind string) (*plugin, error) {
 	path := filepath.Join(l.Dir, libraryFile(kind))
 	if _, err := os.Stat(path); err != nil {
 		return nil, status.Errorf(status.DeviceUnavailable, "there is no plugin %s", path)
+	}
+	if err := checkPluginFile(path); err != nil {
+		return nil, err
 	}
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()

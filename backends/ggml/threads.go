@@ -3,13 +3,13 @@ package ggml
 import (
 	"io/fs"
 	"math"
-	"os"
 	"path"
 	"runtime"
 	"strconv"
 	"strings"
 
 	"qtsaccel/core/backend"
+	"qtsaccel/core/osfile"
 )
 
 // DefaultThreads is how many threads a run uses that sets none: as many as the
@@ -18,7 +18,7 @@ func DefaultThreads() int {
 	// Go's own count follows the affinity.
 	n := runtime.NumCPU()
 	if runtime.GOOS == "linux" {
-		if q := cpuQuota(os.DirFS("/")); q < float64(n) {
+		if q := cpuQuota(osfile.Root{}); q < float64(n) {
 			n = int(math.Ceil(q))
 		}
 	}

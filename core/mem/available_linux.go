@@ -7,10 +7,12 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
+
+	"qtsaccel/core/osfile"
 )
 
 func available() int64 {
-	root := os.DirFS("/")
+	root := osfile.Root{}
 	return min(machineFree(root), cgroupFree(root), addressSpaceFree())
 }
 
@@ -35,7 +37,7 @@ func addressSpaceFree() int64 {
 	if err := syscall.Getrlimit(syscall.RLIMIT_AS, &limit); err != nil || limit.Cur >= unlimited {
 		return unlimited
 	}
-	pages, _, _ := strings.Cut(text(os.DirFS("/"), "proc/self/statm"), " ")
+	pages, _, _ := strings.Cut(text(osfile.Root{}, "proc/self/statm"), " ")
 	used, err := strconv.ParseInt(pages, 10, 64)
 	if err != nil {
 		return unlimited

@@ -3,9 +3,9 @@
 package mem
 
 import (
-	"os"
 	"syscall"
 
+	"qtsaccel/core/osfile"
 	"qtsaccel/core/status"
 )
 
@@ -16,11 +16,11 @@ const CanMapFiles = true
 // back to [Free]. What is read later comes from the file as it is then; beyond the
 // end of one that was cut short, or where its disk fails, the system sends SIGBUS.
 // OUT_OF_MEMORY: the address space has no room.
-func MapFile(f *os.File, n int64) ([]byte, error) {
+func MapFile(f *osfile.File, n int64) ([]byte, error) {
 	if free := addressSpaceFree(); n > free || n != int64(int(n)) {
 		return nil, status.Errorf(status.OutOfMemory, "out of memory: %d bytes of address space wanted, %d free", n, free)
 	}
-	b, err := syscall.Mmap(int(f.Fd()), 0, int(n), syscall.PROT_READ, syscall.MAP_SHARED)
+	b, err := syscall.Mmap(f.Fd(), 0, int(n), syscall.PROT_READ, syscall.MAP_SHARED)
 	if err != nil {
 		return nil, status.Errorf(status.OutOfMemory, "out of memory: %d bytes of address space wanted: %w", n, err)
 	}

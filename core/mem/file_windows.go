@@ -1,8 +1,7 @@
 package mem
 
 import (
-	"os"
-
+	"qtsaccel/core/osfile"
 	"qtsaccel/core/status"
 )
 
@@ -10,6 +9,6 @@ import (
 const CanMapFiles = false
 
 // MapFile is not there yet: UNSUPPORTED.
-func MapFile(*os.File, int64) ([]byte, error) {
+func MapFile(*osfile.File, int64) ([]byte, error) {
 	return nil, status.Errorf(status.Unsupported, "files cannot be mapped on Windows")
 }

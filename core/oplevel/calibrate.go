@@ -6,13 +6,12 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
-	"os"
-	"path/filepath"
 	"strings"
 	"time"
 	"unsafe"
 
 	"qtsaccel/core/backend"
+	"qtsaccel/core/cache"
 	"qtsaccel/core/ops"
 	"qtsaccel/core/status"
 	"qtsaccel/core/tensor"
@@ -276,26 +275,19 @@ type kept struct {
 	Thresholds map[string]Threshold `json:"thresholds"`
 }
 
-// calibrationFile is where thresholds are remembered, "" where they cannot be.
-func (c *Calls) calibrationFile(id string) string {
-	dir := c.getenv("XDG_CACHE_HOME")
-	if !filepath.IsAbs(dir) {
-		var err error
-		if dir, err = os.UserCacheDir(); err != nil {
-			return ""
-		}
-	}
+// calibrationFile is the file that a calibration is kept in.
+func calibrationFile(id string) string {
 	sum := sha256.Sum256([]byte(id))
-	return filepath.Join(dir, "qtsaccel", "calibration", hex.EncodeToString(sum[:8])+".json")
+	return hex.EncodeToString(sum[:8]) + ".json"
 }
+
+// calibrations is the folder of such files.
+func (c *Calls) calibrations() string { return cache.Dir(c.getenv, "calibration") }
 
 // remembered gives the thresholds of an earlier calibration; nil if there are none.
 // Whatever is wrong with the file, it is as if it were not there.
 func (c *Calls) remembered(id string) *thresholds {
-	data, err := os.ReadFile(c.calibrationFile(id))
-	if err != nil {
-		return nil
-	}
+	data := cache.Load(c.calibrations(), calibrationFile(id))
 	var k kept
 	if json.Unmarshal(data, &k) != nil || k.ID != id {
 		return nil
@@ -311,25 +303,9 @@ func (c *Calls) remembered(id string) *thresholds {
 	return t
 }
 
-// remember keeps thresholds; readers see the old file or the whole new one.
+// remember keeps thresholds.
 func (c *Calls) remember(id string, t *thresholds) {
-	path := c.calibrationFile(id)
-	data, err := json.MarshalIndent(kept{id, t.byClass()}, "", "  ")
-	if path == "" || err != nil || os.MkdirAll(filepath.Dir(path), 0o700) != nil {
-		return
-	}
-	f, err := os.CreateTemp(filepath.Dir(path), ".new-*")
-	if err != nil {
-		return
-	}
-	_, err = f.Write(append(data, '\n'))
-	if closing := f.Close(); err == nil {
-		err = closing
-	}
-	if err == nil {
-		err = os.Rename(f.Name(), path)
-	}
-	if err != nil {
-		_ = os.Remove(f.Name())
+	if data, err := json.MarshalIndent(kept{id, t.byClass()}, "", "  "); err == nil {
+		cache.Store(c.calibrations(), calibrationFile(id), append(data, '\n'))
 	}
 }

@@ -8,6 +8,7 @@ import (
 
 	"qtsaccel/core/guarded"
 	"qtsaccel/core/ops"
+	"qtsaccel/core/osfile"
 	"qtsaccel/core/status"
 	"qtsaccel/core/tensor"
 )
@@ -164,9 +165,13 @@ func (c *Calls) thresholds() *thresholds {
 			c.wants.table.CompareAndSwap(nil, t)
 			close(first)
 		})
-		select {
-		case <-first:
-		case <-time.After(answerBudget):
+		if osfile.StartPoller() { // as a timer does, which ends the process if it cannot
+			select {
+			case <-first:
+			case <-time.After(answerBudget):
+			}
+		} else {
+			<-first
 		}
 	}
 	if t := c.wants.table.Load(); t != nil {

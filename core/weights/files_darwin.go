@@ -1,8 +1,9 @@
 package weights
 
 import (
-	"os"
 	"syscall"
+
+	"qtsaccel/core/osfile"
 )
 
 // mntLocal is MNT_LOCAL of sys/mount.h.
@@ -10,7 +11,7 @@ const mntLocal = 0x1000
 
 // mayFailLater says whether a file lies on a file system whose reads may fail long
 // after it was opened: one of another machine.
-func mayFailLater(f *os.File) bool {
+func mayFailLater(f *osfile.File) bool {
 	var s syscall.Statfs_t
-	return syscall.Fstatfs(int(f.Fd()), &s) != nil || s.Flags&mntLocal == 0
+	return syscall.Fstatfs(f.Fd(), &s) != nil || s.Flags&mntLocal == 0
 }

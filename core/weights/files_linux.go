@@ -1,8 +1,9 @@
 package weights
 
 import (
-	"os"
 	"syscall"
+
+	"qtsaccel/core/osfile"
 )
 
 // File systems whose reads may fail long after a file was opened. Numbers are
@@ -19,7 +20,7 @@ var remote = map[uint32]bool{
 }
 
 // mayFailLater says whether a file lies on such a one.
-func mayFailLater(f *os.File) bool {
+func mayFailLater(f *osfile.File) bool {
 	var s syscall.Statfs_t
-	return syscall.Fstatfs(int(f.Fd()), &s) != nil || remote[uint32(s.Type)]
+	return syscall.Fstatfs(f.Fd(), &s) != nil || remote[uint32(s.Type)]
 }

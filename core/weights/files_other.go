@@ -2,7 +2,7 @@
 
 package weights
 
-import "os"
+import "qtsaccel/core/osfile"
 
 // mayFailLater is not known here; mapping has to be asked for.
-func mayFailLater(*os.File) bool { return true }
+func mayFailLater(*osfile.File) bool { return true }

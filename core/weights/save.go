@@ -1,8 +1,8 @@
 package weights
 
 import (
-	"crypto/rand"
 	"errors"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"qtsaccel/core/gguf"
+	"qtsaccel/core/osfile"
 	"qtsaccel/core/status"
 	"qtsaccel/core/tensorfile"
 )
@@ -46,7 +47,7 @@ func (w *Weights) save(path string, more []gguf.Pair, progress func(done, total 
 	mode := fs.FileMode(0o666)
 	switch info, err := os.Stat(path); {
 	case err == nil:
-		if err := checkRegular(info); err != nil {
+		if err := osfile.CheckRegular(info); err != nil {
 			return status.Errorf(status.InvalidArgument, "%w", err)
 		}
 		// The file is replaced, not a link to it, and stays as open to others.
@@ -58,7 +59,7 @@ func (w *Weights) save(path string, more []gguf.Pair, progress func(done, total 
 		return ioError(err)
 	}
 	temporary := temporaryName(path)
-	f, err := os.OpenFile(temporary, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
+	f, err := osfile.Create(temporary, mode)
 	if err != nil {
 		return ioError(err)
 	}
@@ -89,7 +90,7 @@ func temporaryName(path string) string {
 	if len(base) > most {
 		base = strings.ToValidUTF8(base[:most], "") // whole characters, as some systems want
 	}
-	return filepath.Join(filepath.Dir(path), "."+base+"."+rand.Text()[:12])
+	return filepath.Join(filepath.Dir(path), "."+base+"."+osfile.Unlikely())
 }
 
 // lay gives what is to be written, and where.
@@ -134,7 +135,7 @@ func (w *Weights) lay(more []gguf.Pair) ([]*Tensor, *gguf.Layout, error) {
 
 // saver writes a file from its beginning to its end.
 type saver struct {
-	f        *os.File
+	f        io.Writer
 	layout   *gguf.Layout
 	progress func(done, total int64) bool
 	at       int64

@@ -160,11 +160,11 @@ func TestWhatCannotBeSaved(t *testing.T) {
 	if _, err := os.Stat("/dev/full"); err == nil {
 		_, layout, err := w.lay(nil)
 		require.NoError(t, err)
-		full := saver{layout: layout}
-		full.f, err = os.OpenFile("/dev/full", os.O_WRONLY, 0)
+		device, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
 		require.NoError(t, err)
+		full := saver{f: device, layout: layout}
 		requireError(t, full.write(w.tensors), status.IO, "no space left", "after 0 of ")
-		require.NoError(t, full.f.Close())
+		require.NoError(t, device.Close())
 	}
 	entries, err := os.ReadDir(folder)
 	require.NoError(t, err)

@@ -7,10 +7,10 @@ import (
 	"io/fs"
 	"os"
 	"strings"
-	"syscall"
 
 	"qtsaccel/core/gguf"
 	"qtsaccel/core/mem"
+	"qtsaccel/core/osfile"
 	"qtsaccel/core/safetensors"
 	"qtsaccel/core/status"
 	"qtsaccel/core/tensorfile"
@@ -20,7 +20,7 @@ import (
 type file struct {
 	path    string
 	r       io.ReaderAt
-	f       *os.File // nil in tests that read from elsewhere
+	f       *osfile.File // nil in tests that read from elsewhere
 	size    int64
 	mapping []byte // of the whole file, where it is mapped
 	kept    bool   // tensors that cannot be used are saved from it
@@ -42,50 +42,16 @@ type sourced struct {
 
 // openFile opens a regular file. Every error begins with the path.
 func openFile(path string) (*file, error) {
-	f, size, err := openRegular(path)
+	f, err := osfile.Open(path)
 	if err != nil {
-		return nil, status.Wrapf(err, "%q", path)
+		return nil, status.Wrapf(ioError(err), "%q", path)
 	}
-	return &file{path: path, r: f, f: f, size: size}, nil
-}
-
-// openRegular opens a regular file and gives its size. It looks before it opens,
-// since opening alone does something to some devices, and again after, since the
-// path may have come to mean something else; O_NONBLOCK, so that even then a
-// pipe without a writer does not block.
-func openRegular(path string) (*os.File, int64, error) {
-	info, err := os.Stat(path)
-	if err == nil {
-		err = checkRegular(info)
-	}
-	if err != nil {
-		return nil, 0, ioError(err)
-	}
-	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
-	if err != nil {
-		return nil, 0, ioError(err)
-	}
-	if info, err = f.Stat(); err == nil {
-		err = checkRegular(info)
-	}
+	size, err := f.Size()
 	if err != nil {
 		_ = f.Close()
-		return nil, 0, ioError(err)
+		return nil, status.Wrapf(ioError(err), "%q", path)
 	}
-	return f, info.Size(), nil
-}
-
-func checkRegular(info fs.FileInfo) error {
-	switch mode := info.Mode(); {
-	case mode.IsRegular():
-		return nil
-	case mode.IsDir():
-		return errors.New("is a directory")
-	case mode&fs.ModeNamedPipe != 0:
-		return errors.New("is a pipe, not a regular file")
-	default:
-		return errors.New("is not a regular file")
-	}
+	return &file{path: path, r: f, f: f, size: size}, nil
 }
 
 // ioError makes an IO error without the path, which stands in front of it. Nil
@@ -121,12 +87,12 @@ func (s *source) close() {
 
 // checkEnd finds that a file has become shorter than end bytes since it was opened.
 func (f *file) checkEnd(end int64) error {
-	info, err := f.f.Stat()
+	size, err := f.f.Size()
 	if err != nil {
 		return status.Wrapf(ioError(err), "%q", f.path)
 	}
-	if info.Size() < end {
-		return status.Errorf(status.IO, "%q: the file has become shorter since it was opened: it has %d bytes, %d are needed", f.path, info.Size(), end)
+	if size < end {
+		return status.Errorf(status.IO, "%q: the file has become shorter since it was opened: it has %d bytes, %d are needed", f.path, size, end)
 	}
 	return nil
 }
