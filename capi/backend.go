@@ -1,6 +1,5 @@
 package main
 
-// #include <stdlib.h>
 // #include "const_types.h"
 import "C"
 
@@ -8,8 +7,8 @@ import (
 	"fmt"
 	"math"
 	"os"
-	"unsafe"
 
+	"qtsaccel/backends/environment"
 	"qtsaccel/backends/ggml"
 	"qtsaccel/backends/providers"
 	"qtsaccel/core/choice"
@@ -19,7 +18,7 @@ import (
 
 // build is what this build has, available are its backends by name.
 var (
-	build     = providers.New(getenv, "")
+	build     = providers.New(environment.Get, "")
 	available = build.All()
 )
 
@@ -38,7 +37,7 @@ func go_qtsa_backend_create(options *C.const_backend_options, outBackend *C.uint
 		if err != nil {
 			return err
 		}
-		b, err := session.OpenBackend(r, getenv, available)
+		b, err := session.OpenBackend(r, environment.Get, available)
 		if err != nil {
 			return err
 		}
@@ -78,7 +77,7 @@ func readRequest(options *C.const_backend_options) (choice.Request, error) {
 		return choice.Request{}, status.Errorf(status.InvalidArgument, "weights_budget_bytes is %d, more than any memory", uint64(o.weights_budget_bytes))
 	}
 	r.WeightsBudget = int64(o.weights_budget_bytes)
-	if o.debug != 0 || choice.WantsDebug(getenv) {
+	if o.debug != 0 || choice.WantsDebug(environment.Get) {
 		r.Debug = debugLine
 	}
 	return r, nil
@@ -89,14 +88,6 @@ func debugLine(line string) {
 	if !ggml.Log(C.QTSA_LOG_DEBUG, line) {
 		fmt.Fprintln(os.Stderr, "qtsaccel:", line)
 	}
-}
-
-// getenv asks C, since a host may set variables after the library was loaded,
-// when Go has its own copy already.
-func getenv(name string) string {
-	c := C.CString(name)
-	defer C.free(unsafe.Pointer(c))
-	return C.GoString(C.getenv(c))
 }
 
 //export go_qtsa_backend_free

@@ -18,17 +18,6 @@
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #endif
-#ifdef __APPLE__
-#include <crt_externs.h>
-#endif
-
-char **probe_environ(void) {
-#ifdef __APPLE__
-    return *_NSGetEnviron();
-#else
-    return environ;
-#endif
-}
 
 /* A pipe whose ends no program inherits and that lie above 0 to 3, which the child
  * gets anew. */

@@ -14,6 +14,9 @@ import (
 	"syscall"
 	"time"
 	"unsafe"
+
+	"qtsaccel/backends/environment"
+	"qtsaccel/core/status"
 )
 
 // child is a process that was started to probe.
@@ -24,10 +27,10 @@ type child struct{ c C.struct_probe_child }
 func spawn(path string, args []string) (*child, error) {
 	argv := cStrings(append([]string{path}, args...))
 	defer freeStrings(argv)
-	environment := cStrings(slices.DeleteFunc(append(Environ(), "GGML_NO_BACKTRACE=1"), isTraceback))
-	defer freeStrings(environment)
+	env := cStrings(slices.DeleteFunc(append(environment.All(), "GGML_NO_BACKTRACE=1"), isTraceback))
+	defer freeStrings(env)
 	c := &child{}
-	if code := C.probe_spawn(argv[0], &argv[0], &environment[0], &c.c); code != 0 {
+	if code := C.probe_spawn(argv[0], &argv[0], &env[0], &c.c); code != 0 {
 		return nil, syscall.Errno(code)
 	}
 	return c, nil
@@ -35,15 +38,6 @@ func spawn(path string, args []string) (*child, error) {
 
 // isTraceback finds the variable that could make a crashing child dump its core.
 func isTraceback(variable string) bool { return strings.HasPrefix(variable, "GOTRACEBACK=") }
-
-// Environ is the process's environment now; Go's own copy is of the start.
-func Environ() []string {
-	var list []string
-	for p := C.probe_environ(); p != nil && *p != nil; p = (**C.char)(unsafe.Add(unsafe.Pointer(p), unsafe.Sizeof(p))) {
-		list = append(list, C.GoString(*p))
-	}
-	return list
-}
 
 // cStrings makes a C array of strings that ends with null.
 func cStrings(list []string) []*C.char {
@@ -92,3 +86,15 @@ func (c *child) read(deadline time.Time, take func([]byte)) (ended bool) {
 
 // end makes sure that the child is gone.
 func (c *child) end() { C.probe_end(&c.c) }
+
+// shortage gives the status of an error that is about too little of something, OK for
+// another.
+func shortage(err error) status.Code {
+	switch {
+	case errors.Is(err, syscall.EMFILE), errors.Is(err, syscall.ENFILE):
+		return status.IO
+	case errors.Is(err, syscall.ENOMEM):
+		return status.OutOfMemory
+	}
+	return status.OK
+}

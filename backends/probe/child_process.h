@@ -30,7 +30,4 @@ int probe_wait(const struct probe_child *child, int ms);
 /* Ends the child if it has not ended, and gives all descriptors back. */
 void probe_end(struct probe_child *child);
 
-/* The process's environment now, which Go's copy may lag behind. */
-char **probe_environ(void);
-
 #endif

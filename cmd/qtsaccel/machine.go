@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"qtsaccel/backends/environment"
 	"qtsaccel/backends/ggml"
 	"qtsaccel/backends/providers"
 	"qtsaccel/core/choice"
@@ -26,10 +27,10 @@ func (p *places) open() (*providers.Set, choice.Request) {
 		self = ""
 	}
 	r := p.request
-	if r.PluginDir == "" && os.Getenv("QTSACCEL_PLUGIN_DIR") == "" && self != "" {
+	if r.PluginDir == "" && environment.Get("QTSACCEL_PLUGIN_DIR") == "" && self != "" {
 		r.PluginDir = beside(self)
 	}
-	return providers.New(os.Getenv, self), r
+	return providers.New(environment.Get, self), r
 }
 
 // beside is the first folder near the tool that has ggml, the last if none has.

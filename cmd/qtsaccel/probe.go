@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"qtsaccel/backends/environment"
 	"qtsaccel/backends/probe"
 	"qtsaccel/core/status"
 )
@@ -29,7 +30,7 @@ func probeCommand(args []string, out io.Writer) error {
 		return err
 	}
 	if *clearing {
-		return probe.ClearCache(os.Getenv)
+		return probe.ClearCache(environment.Get)
 	}
 	apis := []string{"cuda", "vulkan"}
 	if *api != "" {
