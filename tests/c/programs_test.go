@@ -226,13 +226,3 @@ func TestRunAllocatesNothing(t *testing.T) {
 	}
 	run(t, "", "cpu", compile(t, "hot_path", &hooked))
 }
-
-func TestSignalsStayTheHosts(t *testing.T) {
-	if withASan() {
-		t.Skip("the address sanitizer has handlers of its own for faults")
-	}
-	program := compile(t, "signals", nil)
-	onEachBackend(t, func(t *testing.T, backend string) {
-		run(t, "", backend, program, filepath.Join(product.in(t), "libqtsaccel.so"))
-	})
-}
