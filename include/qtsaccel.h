@@ -22,11 +22,20 @@
  *
  * STATUS. Every function that can fail returns a qtsa_status: QTSA_OK (0) or a
  * negative code. After a failure, qtsa_last_error() on the same thread has the
- * words: the operator, tensor or file, and the numbers. No function ends the
- * process, and none prints: ggml's lines, too, go to the callback of
- * qtsa_set_log_callback(), and nowhere if none is set. (What a backend's debug
- * option asks for goes to stderr then; ggml's Vulkan backend and the drivers write
+ * words: the operator, tensor or file, and the numbers. No input, file, setting or
+ * missing device ends the process, and no function prints: ggml's lines, too, go to
+ * the callback of qtsa_set_log_callback(), and nowhere if none is set. (What a backend's
+ * debug option asks for goes to stderr then; ggml's Vulkan backend and the drivers write
  * a few lines straight there.)
+ *
+ * What no status can tell ends the process all the same: an assertion of ggml's on one
+ * of its own threads, or a fault in a driver, and, with lines of Go's on stderr, a
+ * shortage at the wrong moment. The last is of what Go's runtime itself needs: memory
+ * for its heap (tensors lie elsewhere, and want of memory for them is OUT_OF_MEMORY),
+ * or a thread. When it is loaded it needs 1 GiB of address space (RLIMIT_AS; 800 MiB
+ * were too little, 900 were enough), of which it uses little, and some four threads
+ * (RLIMIT_NPROC). Two file descriptors are taken at the first call that finds them
+ * free, and stay; later calls that find none give IO.
  *
  * HANDLES are opaque values, never addresses. Zero is no handle. A handle that is
  * null, freed, made up or of another kind gives QTSA_ERR_INVALID_HANDLE, from any
@@ -61,10 +70,23 @@
  *
  * EMBEDDING. Once loaded, the library stays loaded: dlclose() does nothing. It
  * cannot be used in a child made by fork() without exec(): there every function
- * that returns a status gives QTSA_ERR_FORKED at once. It takes over SIGSEGV,
- * SIGBUS, SIGFPE, SIGPIPE and SIGURG when it is loaded, and passes on to the
- * handlers from before what is not its own. Handlers that the host installs later,
- * for any signal, must have SA_ONSTACK: inside the library stacks are small.
+ * that returns a status gives QTSA_ERR_FORKED at once. Descriptors that it opened
+ * must not be closed by the host. A main thread that ends itself by pthread_exit()
+ * leaves a process that does not end: the library's threads stay.
+ *
+ * SIGNALS. The library takes over SIGSEGV, SIGBUS and SIGURG when it is loaded, to turn
+ * a null pointer in its own code into a status, and to interrupt its own threads. On
+ * Linux all else goes to the handlers from before, as the host's own signals do: faults
+ * of the host's code, in a callback too, and of what is in memory, such as a mapped file
+ * that was cut short. Where there was none, the process ends by that very signal,
+ * and nothing is printed. (One SIGURG is not passed on: that which the process sends by
+ * pthread_kill() to a thread inside the library.) On Apple's systems SIGFPE and SIGPIPE
+ * are taken, too, SIGURG is not passed on, and a fault that nobody handles ends the
+ * process by SIGQUIT with lines of Go's on stderr. Handlers that the host installs
+ * later, for any signal, must have SA_ONSTACK: inside the library stacks are small.
+ *
+ * RIGHTS. In a program that runs with other rights than its user's (set-user-id, file
+ * capabilities), environment variables and the user's cache folder are not read.
  */
 #ifndef QTSACCEL_H
 #define QTSACCEL_H
@@ -345,9 +367,7 @@ QTSA_API qtsa_status qtsa_backend_options_init(qtsa_backend_options *options, si
 /*
  * Makes a backend. options may be null; blank texts count as null, and capitals as
  * small letters. Environment variables are read at this moment; where both a variable
- * and its older name are set, the older one is not read. A program that runs with
- * other rights than its user's (set-user-id; where glibc's secure_getenv gives nothing)
- * is taken to have no environment, neither these variables nor a cache folder.
+ * and its older name are set, the older one is not read.
  *
  * DEVICE_UNAVAILABLE: cannot be had, the message has every reason, the devices that were
  * found, and where plugins were looked for; IO: a plugin cannot be opened for want of

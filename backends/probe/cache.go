@@ -7,12 +7,15 @@ import (
 	"errors"
 	"io"
 	"io/fs"
+	"math"
 	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
 	"time"
 
+	"qtsaccel/core/cache"
+	"qtsaccel/core/osfile"
 	"qtsaccel/core/status"
 )
 
@@ -20,11 +23,22 @@ import (
 // with it, it is as if it were empty: a probe costs time, no more.
 
 // cacheForm is the number of the form that cache files have.
-const cacheForm = 1
+const cacheForm = 2
 
-// doubt is how long a verdict against a device stands: what was in its way, such as
-// full memory, may have passed.
-const doubt = 10 * time.Minute
+// How long a verdict against a device stands: a driver may be mended in minutes, a
+// shortage over in seconds, which is as long as many backends made at once share what
+// was found.
+const (
+	longDoubt  = 10 * time.Minute
+	shortDoubt = 5 * time.Second
+)
+
+func (v *Verdict) doubt() time.Duration {
+	if v.Passing {
+		return shortDoubt
+	}
+	return longDoubt
+}
 
 // record is the content of a cache file.
 type record struct {
@@ -64,13 +78,13 @@ func (f fileVersion) same(recorded fileVersion) bool {
 }
 
 func sumOf(path string) (string, error) {
-	f, err := os.Open(path)
+	f, err := osfile.Open(path)
 	if err != nil {
 		return "", err
 	}
 	defer f.Close()
 	h := sha256.New()
-	if _, err := io.Copy(h, f); err != nil {
+	if _, err := io.Copy(h, io.NewSectionReader(f, 0, math.MaxInt64)); err != nil {
 		return "", err
 	}
 	return hex.EncodeToString(h.Sum(nil)), nil
@@ -78,14 +92,7 @@ func sumOf(path string) (string, error) {
 
 // CacheDir is the folder of the cache, "" where there is none to be had.
 func CacheDir(getenv func(string) string) string {
-	dir := getenv("XDG_CACHE_HOME")
-	if !filepath.IsAbs(dir) {
-		var err error
-		if dir, err = os.UserCacheDir(); err != nil {
-			return ""
-		}
-	}
-	return filepath.Join(dir, "qtsaccel", "probe")
+	return cache.Dir(getenv, "probe")
 }
 
 // ClearCache forgets every verdict that was kept. A cache that is not there is clear.
@@ -94,12 +101,15 @@ func ClearCache(getenv func(string) string) error {
 	if dir == "" {
 		return nil
 	}
-	paths, err := filepath.Glob(filepath.Join(dir, "*.json"))
-	if err != nil {
-		return status.Errorf(status.IO, "cache %s: %w", dir, err)
+	names, err := osfile.Names(dir)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return status.Errorf(status.IO, "cache: %w", err)
 	}
-	for _, p := range paths {
-		if err := os.Remove(p); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	for _, name := range names {
+		if !strings.HasSuffix(name, ".json") {
+			continue
+		}
+		if err := os.Remove(filepath.Join(dir, name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return status.Errorf(status.IO, "cache: %w", err)
 		}
 	}
@@ -114,26 +124,20 @@ type subject struct {
 	files    []fileVersion // the plugin and ggml's base; none: the driver only
 }
 
-// cacheFile is the subject's file in the cache.
-func (s *subject) cacheFile(dir string) string {
+// cacheFile is the name of the subject's file in the cache.
+func (s *subject) cacheFile() string {
 	text := []string{s.api, strconv.FormatBool(s.software)}
 	for _, f := range s.files {
 		text = append(text, f.Path)
 	}
 	sum := sha256.Sum256([]byte(strings.Join(text, "\x00")))
-	return filepath.Join(dir, s.api+"-"+hex.EncodeToString(sum[:8])+".json")
+	return s.api + "-" + hex.EncodeToString(sum[:8]) + ".json"
 }
 
 // load finds the verdict about a subject; nil if there is none, or no longer.
 func load(dir string, s *subject) *Verdict {
-	if dir == "" {
-		return nil
-	}
-	data, err := os.ReadFile(s.cacheFile(dir))
-	if err != nil {
-		return nil
-	}
 	var r record
+	data := cache.Load(dir, s.cacheFile())
 	if json.Unmarshal(data, &r) != nil || r.Verdict == nil || r.Verdict.API != s.api || r.Verdict.Software != s.software ||
 		r.Form != cacheForm || r.Machine != s.machine || len(r.Files) != len(s.files) {
 		return nil
@@ -153,12 +157,12 @@ func load(dir string, s *subject) *Verdict {
 // stands says whether a verdict is still to be relied on.
 func (v *Verdict) stands(now time.Time) bool {
 	age := now.Sub(v.At)
-	return age >= 0 && (age < doubt || v.allProven())
+	return age >= 0 && (age < v.doubt() || v.allProven())
 }
 
-// store keeps a verdict. Readers see the old file or the whole new one.
+// store keeps a verdict.
 func store(dir string, s *subject, v *Verdict) {
-	if dir == "" {
+	if v.Passing { // of no use to other processes
 		return
 	}
 	r := record{Form: cacheForm, Machine: s.machine, Verdict: v}
@@ -169,22 +173,7 @@ func store(dir string, s *subject, v *Verdict) {
 		}
 		r.Files = append(r.Files, f)
 	}
-	data, err := json.MarshalIndent(&r, "", "  ")
-	if err != nil || os.MkdirAll(dir, 0o700) != nil {
-		return
-	}
-	file, err := os.CreateTemp(dir, ".new-*")
-	if err != nil {
-		return
-	}
-	_, err = file.Write(append(data, '\n'))
-	if closing := file.Close(); err == nil {
-		err = closing
-	}
-	if err == nil {
-		err = os.Rename(file.Name(), s.cacheFile(dir))
-	}
-	if err != nil {
-		_ = os.Remove(file.Name())
+	if data, err := json.MarshalIndent(&r, "", "  "); err == nil {
+		cache.Store(dir, s.cacheFile(), append(data, '\n'))
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"qtsaccel/backends/driver"
+	"qtsaccel/backends/environment"
 	"qtsaccel/backends/ggml"
 	"qtsaccel/core/choice"
 	"qtsaccel/core/guarded"
@@ -49,7 +50,7 @@ func Child(t Task, lifeline io.Reader, w io.Writer) error {
 		return err
 	}
 	report := driver.Detect(t.API)
-	findings, naming, err := findingsOf(report, os.Getenv(VisibleVariable))
+	findings, naming, err := findingsOf(report, environment.Get(VisibleVariable))
 	if err != nil {
 		report.Reason = err.Error()
 	}
@@ -74,7 +75,7 @@ func (t *Task) tryPlugin(v *Verdict, naming string, tell func(line) error) error
 	}
 	library, listed, err := loadAll(t.API, t.PluginDir, naming)
 	if err != nil {
-		return tell(line{Failure: err.Error()})
+		return tell(line{Failure: err.Error(), Passing: passes(err)})
 	}
 	for i := range v.Findings {
 		if slices.Contains(t.Skip, i) || !t.wants(v.Findings[i]) {
@@ -84,19 +85,25 @@ func (t *Task) tryPlugin(v *Verdict, naming string, tell func(line) error) error
 			return err
 		}
 		f := &v.Findings[i]
-		at := v.PluginIndex(listed, i)
+		at, passing := v.PluginIndex(listed, i), false
 		if at < 0 {
 			f.Reason = "the plugin does not list it"
 		} else if err := tryDevice(library, at, f); err != nil {
-			f.Reason = err.Error()
+			f.Reason, passing = err.Error(), passes(err)
 		} else {
 			f.Proven = true
 		}
-		if err := tell(line{Finding: f}); err != nil {
+		if err := tell(line{Finding: f, Passing: passing}); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// passes says whether an error is about a shortage, not about the device.
+func passes(err error) bool {
+	code := status.Of(err)
+	return code == status.OutOfMemory || code == status.IO || speaksOfShortage(err.Error())
 }
 
 // loadAll loads the plugin so that it lists every device.

@@ -19,6 +19,7 @@ static log_sink warning_sink(void) { return print_warning; }
 import "C"
 
 import (
+	"fmt"
 	"os"
 	"syscall"
 	"unsafe"
@@ -45,4 +46,21 @@ func endSelf() {
 
 func printWarnings() {
 	ggml.SetLogSink(unsafe.Pointer(C.warning_sink()), 0)
+}
+
+// limits are the process's limits on what it may use, which a child inherits.
+func limits() []string {
+	var list []string
+	for _, of := range []struct {
+		name string
+		what int
+	}{
+		{"memory", syscall.RLIMIT_AS}, {"data", syscall.RLIMIT_DATA}, {"processor", syscall.RLIMIT_CPU},
+	} {
+		var limit syscall.Rlimit
+		if syscall.Getrlimit(of.what, &limit) == nil {
+			list = append(list, fmt.Sprintf("%s%s=%d", limitPrefix, of.name, limit.Cur))
+		}
+	}
+	return list
 }

@@ -12,7 +12,7 @@ import (
 
 // protocol is the number of the form that lines have; a prober of another version
 // of the library is told apart by it.
-const protocol = 1
+const protocol = 2
 
 // A line is what the child tells, one JSON object each. What else comes through
 // the pipe is what drivers and plugins print.
@@ -24,6 +24,7 @@ type line struct {
 	Devices  []Finding      `json:"devices,omitempty"` // with the driver: nothing proven yet
 	Finding  *Finding       `json:"finding,omitempty"`
 	Failure  string         `json:"failure,omitempty"` // of the plugin
+	Passing  bool           `json:"passing,omitempty"` // what failed may succeed later
 	Done     bool           `json:"done,omitempty"`
 }
 

@@ -5,10 +5,12 @@ import (
 	"encoding/hex"
 	"fmt"
 	"io/fs"
-	"os"
 	"path"
 	"slices"
 	"strings"
+
+	"qtsaccel/backends/environment"
+	"qtsaccel/core/osfile"
 )
 
 // machineState sums up what a verdict depends on besides the plugin, without
@@ -62,6 +64,11 @@ func machineState(root fs.FS, environment []string) string {
 			add("%s", name)
 		}
 	}
+	for _, v := range environment {
+		if strings.HasPrefix(v, limitPrefix) {
+			add("%s", v)
+		}
+	}
 	for name, value := range vars {
 		add("%s=%s", name, value)
 	}
@@ -69,6 +76,9 @@ func machineState(root fs.FS, environment []string) string {
 	sum := sha256.Sum256([]byte(strings.Join(state, "\n")))
 	return hex.EncodeToString(sum[:])
 }
+
+// limitPrefix begins what [limits] gives, as no variable does.
+const limitPrefix = "=limit "
 
 // relevantPrefixes begin the names of variables that drivers, Vulkan's loader and
 // ggml look at; relevantNames are others.
@@ -124,5 +134,8 @@ func glob(root fs.FS, pattern string) []string {
 	return names
 }
 
-// machine is the state of this machine.
-func machine() string { return machineState(os.DirFS("/"), Environ()) }
+// machine is the state of this machine and of what this process may use of it: what was
+// found within some limits says nothing about a process with others.
+func machine() string {
+	return machineState(osfile.Root{}, append(environment.All(), limits()...))
+}

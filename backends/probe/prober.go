@@ -158,6 +158,10 @@ func run(program string, q Question, limit time.Duration) (*Verdict, error) {
 		}
 		c, err := spawn(program, args)
 		if err != nil {
+			if code := shortage(err); code != status.OK {
+				// Says nothing of the system, on which it may be started a moment later.
+				return nil, status.Errorf(code, "%s cannot be started: %w", program, err)
+			}
 			return nil, status.Errorf(status.DeviceUnavailable, "%w: %s cannot be started: %v", ErrCannotProbe, program, err)
 		}
 		listener := newListener(v)
@@ -176,6 +180,7 @@ func run(program string, q Question, limit time.Duration) (*Verdict, error) {
 			what = fmt.Sprintf("the probe did not come to an end in %v, it hangs while %s", limit, listener.began)
 		}
 		what += listener.said()
+		v.Passing = v.Passing || !ended || !faulted(listener.noise)
 		if listener.began != stepDevice || listener.device >= len(v.Findings) {
 			v.Reason = what
 			return v, nil
@@ -187,6 +192,34 @@ func run(program string, q Question, limit time.Duration) (*Verdict, error) {
 			return v, nil
 		}
 	}
+}
+
+// faulted says whether what a child that came to its end has printed tells of a fault of
+// its own. Without such words it was ended: by a limit, or for want of memory.
+func faulted(noise []string) bool {
+	said := strings.Join(noise, "\n")
+	if speaksOfShortage(said) {
+		return false
+	}
+	for _, fault := range []string{"SIGSEGV", "SIGABRT", "SIGBUS", "SIGILL", "SIGFPE", "SIGTRAP", "SIGSYS"} {
+		if strings.Contains(said, fault) {
+			return true
+		}
+	}
+	return false
+}
+
+// shortages are the words, in small letters, in which C, C++, Go and drivers complain of
+// too little memory, time, threads or descriptors.
+var shortages = []string{
+	"out of memory", "out_of_memory", "outofmemory", "outofdevicememory", "outofhostmemory", "cannot allocate", "failed to allocate",
+	"bad_alloc", "failed to map segment", "insufficient memory", "resource temporarily unavailable", "too many open files",
+	"failed to create new os thread", "pthread_create failed", "cpu limit exceeded", "sigxcpu",
+}
+
+func speaksOfShortage(text string) bool {
+	text = strings.ToLower(text)
+	return slices.ContainsFunc(shortages, func(s string) bool { return strings.Contains(text, s) })
 }
 
 // listener puts a verdict together from what a child tells.
@@ -209,10 +242,12 @@ func newListener(v *Verdict) *listener {
 			}
 		case said.Failure != "":
 			v.Reason = said.Failure + l.said()
+			v.Passing = v.Passing || said.Passing
 		case said.Finding != nil:
 			if f := said.Finding; !f.Proven && f.Reason != "" {
 				f.Reason += l.said()
 			}
+			v.Passing = v.Passing || said.Passing
 			if said.Finding.Index < len(v.Findings) {
 				v.Findings[said.Finding.Index] = *said.Finding
 			}

@@ -15,6 +15,7 @@ import (
 	"qtsaccel/backends/ggml"
 	"qtsaccel/backends/probe/probetest"
 	"qtsaccel/core/choice"
+	"qtsaccel/core/osfile"
 	"qtsaccel/core/status"
 )
 
@@ -229,7 +230,7 @@ func TestCache(t *testing.T) {
 	paths, err := filepath.Glob(filepath.Join(dir, "*"))
 	require.NoError(t, err)
 	require.Len(t, paths, 1, "one file for the plugin, none left over")
-	for _, wrong := range []string{"", "{", "null", `{"form":1,"verdict":null}`, strings.Repeat("x", 1000)} {
+	for _, wrong := range []string{"", "{", "null", `{"form":2,"verdict":null}`, strings.Repeat("x", 1000)} {
 		require.NoError(t, os.WriteFile(paths[0], []byte(wrong), 0o600))
 		require.False(t, again().Remembered, wrong)
 		require.True(t, again().Remembered, wrong)
@@ -257,19 +258,130 @@ func TestAVerdictAgainstADeviceIsDoubtedAfterAWhile(t *testing.T) {
 	now := time.Now()
 	good := &Verdict{At: now.Add(-1000 * time.Hour), Findings: []Finding{{Proven: true}}}
 	require.True(t, good.stands(now))
-	bad := &Verdict{At: now.Add(-doubt + time.Minute), Findings: []Finding{{Proven: true}, {}}}
+	bad := &Verdict{At: now.Add(-longDoubt + time.Minute), Findings: []Finding{{Proven: true}, {}}}
 	require.True(t, bad.stands(now))
-	bad.At = now.Add(-doubt - time.Minute)
+	bad.At = now.Add(-longDoubt - time.Minute)
 	require.False(t, bad.stands(now))
-	require.False(t, (&Verdict{At: now.Add(-doubt - time.Minute)}).stands(now), "no device")
+	require.False(t, (&Verdict{At: now.Add(-longDoubt - time.Minute)}).stands(now), "no device")
+	passing := &Verdict{At: now.Add(-time.Second), Passing: true, Findings: []Finding{{}}}
+	require.True(t, passing.stands(now))
+	passing.At = now.Add(-shortDoubt - time.Second)
+	require.False(t, passing.stands(now))
 	require.False(t, (&Verdict{At: now.Add(time.Minute), Findings: good.Findings}).stands(now), "of the future")
+}
+
+// What may pass is kept from other processes, what is of the device is told with its age.
+func TestWhatMayPassIsNotKept(t *testing.T) {
+	s := newStage(t)
+	ask := func() *Verdict { // each a process of its own
+		v, err := (&Prober{Getenv: os.Getenv}).Verdict(Question{API: "cuda", Dir: s.Dir})
+		require.NoError(t, err)
+		return v
+	}
+	check := func(v *Verdict) error {
+		if len(v.Findings) == 0 {
+			_, err := v.Devices()
+			return err
+		}
+		return v.Check(v.Findings[0].Device)
+	}
+	t.Setenv("FAKE_PLUGIN", "hang")
+	t.Setenv(LimitVariable, "1.5")
+	v := ask()
+	require.ErrorContains(t, check(v), "did not come to an end in 1.5s")
+	require.True(t, v.Passing)
+	t.Setenv("FAKE_PLUGIN", "")
+	t.Setenv(LimitVariable, "60")
+	v = ask()
+	require.False(t, v.Remembered)
+	require.NoError(t, check(v))
+
+	require.NoError(t, ClearCache(os.Getenv))
+	t.Setenv("FAKE_PLUGIN", "wrong")
+	require.NotContains(t, check(ask()).Error(), "remembered")
+	t.Setenv("FAKE_PLUGIN", "")
+	v = ask()
+	require.True(t, v.Remembered)
+	err := check(v)
+	require.ErrorContains(t, err, "it computes wrongly")
+	require.ErrorContains(t, err, "(remembered since "+v.At.Local().Format(time.TimeOnly)+", until ")
+	require.ErrorContains(t, err, "`qtsaccel probe --clear` forgets it)")
+	require.NoError(t, ClearCache(os.Getenv))
+	require.NoError(t, check(ask()))
+
+	require.NoError(t, ClearCache(os.Getenv))
+	t.Setenv("FAKE_PLUGIN", "segv")
+	v = ask()
+	require.False(t, v.Passing, "a fault is its own: %+v", v)
+	require.True(t, ask().Remembered)
+}
+
+// A limit that a child dies of is this process's: another has another.
+func TestLimitsTellProcessesApart(t *testing.T) {
+	open := machine()
+	var old syscall.Rlimit
+	require.NoError(t, syscall.Getrlimit(syscall.RLIMIT_AS, &old))
+	limited := old
+	limited.Cur = 1 << 46
+	require.NoError(t, syscall.Setrlimit(syscall.RLIMIT_AS, &limited))
+	require.NotEqual(t, open, machine())
+	require.NoError(t, syscall.Setrlimit(syscall.RLIMIT_AS, &old))
+	require.Equal(t, open, machine())
+}
+
+func TestFaultsAndShortages(t *testing.T) {
+	for _, fault := range []string{"SIGABRT: abort", "SIGSEGV: segmentation violation"} {
+		require.True(t, faulted([]string{"GGML_ASSERT failed", fault}), fault)
+	}
+	for _, shortage := range [][]string{
+		nil,
+		{"killed"},
+		{"terminate called after throwing an instance of 'std::bad_alloc'", "SIGABRT: abort"},
+		{"runtime: out of memory: cannot allocate 4194304-byte block", "fatal error: out of memory"},
+		{"ggml_vulkan: Device memory allocation of size 1 failed: vk::Device::allocateMemory: ErrorOutOfDeviceMemory", "SIGABRT: abort"},
+		{"SIGXCPU: cpu limit exceeded"},
+		{"runtime: failed to create new OS thread (have 5 already; errno=11)", "SIGABRT: abort"},
+	} {
+		require.False(t, faulted(shortage), "%q", shortage)
+	}
+}
+
+// What is no small file is no cache: it may never end, or never begin.
+func TestCacheFilesOfOtherKinds(t *testing.T) {
+	s := newStage(t)
+	ask := func() *Verdict {
+		v, err := (&Prober{Getenv: os.Getenv}).Verdict(Question{API: "cuda", Dir: s.Dir})
+		require.NoError(t, err)
+		return v
+	}
+	ask()
+	dir := CacheDir(os.Getenv)
+	names, err := osfile.Names(dir)
+	require.NoError(t, err)
+	require.Len(t, names, 1)
+	path := filepath.Join(dir, names[0])
+	for about, put := range map[string]func() error{
+		"a pipe":             func() error { return syscall.Mkfifo(path, 0o600) },
+		"a link to a device": func() error { return os.Symlink("/dev/zero", path) },
+		"a folder":           func() error { return os.MkdirAll(filepath.Join(path, "full"), 0o700) },
+		"200 GiB of nothing": func() error {
+			if err := os.WriteFile(path, nil, 0o600); err != nil {
+				return err
+			}
+			return os.Truncate(path, 200<<30)
+		},
+	} {
+		require.NoError(t, os.RemoveAll(path))
+		require.NoError(t, put(), about)
+		require.False(t, ask().Remembered, about)
+	}
 }
 
 func TestLinesAmongWhatPluginsPrint(t *testing.T) {
 	v := &Verdict{}
 	l := newListener(v)
 	feed := func(text string) { l.take([]byte(text)) }
-	feed("noise\n\n{\"protocol\":1,\"begin\":\"asking the driver\"}\nmore")
+	feed("noise\n\n{\"protocol\":2,\"begin\":\"asking the driver\"}\nmore")
 	require.True(t, l.hello)
 	require.Equal(t, stepDriver, l.began)
 	feed(" noise\n{\"this is\": \"no line\"\n")

@@ -11,6 +11,7 @@
 package probe
 
 import (
+	"fmt"
 	"time"
 
 	"qtsaccel/backends/driver"
@@ -33,8 +34,20 @@ type Verdict struct {
 	// or what became of the probe.
 	Reason string    `json:"reason,omitempty"`
 	At     time.Time `json:"at"`
+	// Passing says that what speaks against a device may pass by itself: no time, no
+	// memory, no descriptor.
+	Passing bool `json:"passing,omitempty"`
 	// Remembered says that the verdict is of an earlier probe.
 	Remembered bool `json:"-"`
+}
+
+// since says, behind a reason, that it is remembered.
+func (v *Verdict) since() string {
+	if !v.Remembered {
+		return ""
+	}
+	return fmt.Sprintf(" (remembered since %s, until %s; `qtsaccel probe --clear` forgets it)",
+		v.At.Local().Format(time.TimeOnly), v.At.Add(v.doubt()).Local().Format(time.TimeOnly))
 }
 
 // Finding is what a probe found out about one device.
@@ -48,7 +61,7 @@ type Finding struct {
 // Devices lists the devices; DEVICE_UNAVAILABLE with the reason if there is none.
 func (v *Verdict) Devices() ([]choice.Device, error) {
 	if len(v.Findings) == 0 {
-		return nil, status.Errorf(status.DeviceUnavailable, "%s", v.Reason)
+		return nil, status.Errorf(status.DeviceUnavailable, "%s%s", v.Reason, v.since())
 	}
 	devices := make([]choice.Device, len(v.Findings))
 	for i := range v.Findings {
@@ -66,9 +79,9 @@ func (v *Verdict) Check(d choice.Device) error {
 		case f.Proven:
 			return nil
 		case f.Reason != "":
-			return status.Errorf(status.DeviceUnavailable, "%v (%s) is not trusted: %s", d, d.Name, f.Reason)
+			return status.Errorf(status.DeviceUnavailable, "%v (%s) is not trusted: %s%s", d, d.Name, f.Reason, v.since())
 		default:
-			return status.Errorf(status.DeviceUnavailable, "%v (%s) is not trusted: %s", d, d.Name, v.Reason)
+			return status.Errorf(status.DeviceUnavailable, "%v (%s) is not trusted: %s%s", d, d.Name, v.Reason, v.since())
 		}
 	}
 	return status.Errorf(status.DeviceUnavailable, "%v was not there when the probe looked", d)

@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -131,6 +132,33 @@ func TestBadInstallations(t *testing.T) {
 		status, words := ask(t, "QTSACCEL_BACKEND=cuda")
 		require.Equal(t, "DEVICE_UNAVAILABLE", status)
 		require.Contains(t, words, "cannot be loaded")
+	})
+	t.Run("plugins that no loader may see", func(t *testing.T) {
+		for _, part := range []string{"cuda", "base"} {
+			plugin := filepath.Join(s.Dir, ggml.PluginFile(part))
+			good, err := os.ReadFile(plugin)
+			require.NoError(t, err)
+			for about, c := range map[string]struct {
+				put   func() error
+				words string
+			}{
+				"cut short":     {func() error { return os.WriteFile(plugin, good[:len(good)/2], 0o600) }, "the file was cut short"},
+				"its end gone":  {func() error { return os.WriteFile(plugin, good[:len(good)-100], 0o600) }, "the file was cut short"},
+				"its beginning": {func() error { return os.WriteFile(plugin, good[:64], 0o600) }, "the file was cut short"},
+				"empty":         {func() error { return os.WriteFile(plugin, nil, 0o600) }, "it is no ELF file"},
+				"a pipe":        {func() error { return syscall.Mkfifo(plugin, 0o600) }, "is a pipe"},
+				"a folder":      {func() error { return os.Mkdir(plugin, 0o700) }, "is a directory"},
+				"a device":      {func() error { return os.Symlink("/dev/zero", plugin) }, ""},
+			} {
+				require.NoError(t, os.Remove(plugin))
+				require.NoError(t, c.put(), about)
+				status, words := ask(t, "QTSACCEL_BACKEND=cuda")
+				require.Equal(t, "DEVICE_UNAVAILABLE", status, "%s: %s: %s", part, about, words)
+				require.Contains(t, words, c.words, about)
+			}
+			require.NoError(t, os.Remove(plugin))
+			require.NoError(t, os.WriteFile(plugin, good, 0o600))
+		}
 	})
 	t.Run("no driver", func(t *testing.T) {
 		if _, err := os.Stat("/dev/nvidiactl"); err == nil {

@@ -18,11 +18,12 @@ var inSources = map[string]string{
 	"there is no plugin …": "there is no plugin %s",
 	"only a software device (…), which is taken only if … is asked for by name": "only a software device (%s), which is taken only if %s is asked for by name",
 	"its device … is software, which an index alone does not choose: …":         "is software, which an index alone does not choose: ask for",
-	"… is not trusted: …":                                             "%v (%s) is not trusted: %s",
-	"the backend has neither a kernel nor a decomposition for …":      "the backend has neither a kernel nor a decomposition for %s",
-	"the device failed to compute the graph":                          "the device failed to compute the graph",
-	"the session has failed before and must be made anew":             "has failed before and must be made anew",
-	"ggml's … counts rows, and the elements of a row, up to 2^31 - 1": "counts rows, and the elements of a row, up to 2^31 - 1",
+	"… is not trusted: …":                                                                            "%v (%s) is not trusted: %s",
+	"the backend has neither a kernel nor a decomposition for …":                                     "the backend has neither a kernel nor a decomposition for %s",
+	"the device failed to compute the graph":                                                         "the device failed to compute the graph",
+	"the session has failed before and must be made anew":                                            "has failed before and must be made anew",
+	"ggml's … counts rows, and the elements of a row, up to 2^31 - 1":                                "counts rows, and the elements of a row, up to 2^31 - 1",
+	"plugin … cannot be loaded: the file was cut short: it ends before its segments and sections do": "the file was cut short: it ends before its segments and sections do",
 }
 
 // The headings of docs/troubleshooting.md are messages that testdata/messages.py
