@@ -12,6 +12,7 @@ import (
 
 	"qtsaccel/core/choice"
 	"qtsaccel/core/mem"
+	"qtsaccel/core/osfile"
 	"qtsaccel/core/session"
 	"qtsaccel/core/tensor"
 	"qtsaccel/core/weights"
@@ -71,7 +72,7 @@ func (b *bench) gpu(api, out string, r *gpuResult) error {
 	if err := on.same(b, path); err != nil {
 		return err
 	}
-	file, err := os.Open(path)
+	file, err := osfile.Open(path)
 	if err != nil {
 		return err
 	}
@@ -179,7 +180,7 @@ func (b *bench) same(cpu *bench, path string) error {
 }
 
 // mapped copies the file as a new mapping shows it.
-func (c *copies) mapped(f *os.File) error {
+func (c *copies) mapped(f *osfile.File) error {
 	data, err := mem.MapFile(f, gpuBytes)
 	if err != nil {
 		return err
@@ -189,7 +190,7 @@ func (c *copies) mapped(f *os.File) error {
 }
 
 // read reads the file part by part into memory that it then copies.
-func (c *copies) read(f *os.File) error {
+func (c *copies) read(f *osfile.File) error {
 	for at := int64(0); at < gpuBytes; at += rawBytes {
 		if _, err := io.ReadFull(io.NewSectionReader(f, at, rawBytes), c.pageable); err != nil {
 			return err
