@@ -63,6 +63,13 @@ type Gathering interface {
 	GathersWindows() bool
 }
 
+// WholeRange is a backend whose products may be right for every f32 input whatever the
+// weight's dtype, also where a kernel would round the input to a format of less range.
+type WholeRange interface {
+	Backend
+	TakesWholeRange() bool
+}
+
 // Stream is one session's stream of work: its state, its scratch memory, its
 // queue. Calls on a stream, and on what it built, never overlap: the session
 // takes care of that.

@@ -9,26 +9,70 @@ import (
 	"qtsaccel/core/tensor"
 )
 
-// Kernels multiply f16 weights with an input rounded to f16, and quantised ones with
-// an input quantised in blocks whose scale is f16. What lies beyond comes out as
-// infinity or as any number, NaN is lost in blocks. A call whose input has such
-// values multiplies the weight widened to f32. And fused attention keeps a running
-// maximum, which an infinite score makes NaN, or hides: a call whose queries or keys
-// have such values computes the parts.
+// A GPU's kernels multiply f16 weights with an input rounded to f16, and quantised ones
+// with an input quantised in blocks whose scale and sum are f16. What lies beyond comes
+// out as infinity or as any number, what lies below as zero, and NaN is lost in blocks. A
+// call whose input has such values multiplies the weight widened to f32. A backend that
+// takes care of that itself says so ([backend.WholeRange]). And fused attention keeps a
+// running maximum, which an infinite score makes NaN, or hides: a call whose queries or
+// keys have such values computes the parts.
 
 // infinity is the least magnitude, as the bits of a float32, of what is no finite number.
 const infinity = 0x7f800000
 
-// limit is the least magnitude, as the bits of a float32, that a weight's kernels do
-// not take; 0: they take all.
-func limit(d tensor.DType) uint32 {
+// inputRange are the magnitudes that kernels take of an input, as the bits of a float32:
+// none of limit or more, and in each row of it one of least or more, or only zeros.
+type inputRange struct{ least, limit uint32 }
+
+// rangeOf is the range that a weight's kernels take; limit 0: they take all.
+func rangeOf(d tensor.DType) inputRange {
 	switch {
 	case d == tensor.F16:
-		return math.Float32bits(65504)
+		return inputRange{math.Float32bits(1.0 / (1 << 14)), math.Float32bits(65504)} // the least normal number
 	case d.Quantised():
-		return math.Float32bits(65504 * 127) // of q8_0, whose scale is the largest divided by 127
+		// Of 32 elements the sum is f16, and the largest divided by 127: above 2^-10 that
+		// scale is off by no more than the levels are.
+		return inputRange{math.Float32bits(1.0 / (1 << 10)), math.Float32bits(65504.0 / 32)}
 	}
-	return 0
+	return inputRange{}
+}
+
+// and is the range that both take.
+func (r inputRange) and(o inputRange) inputRange {
+	if r.limit == 0 || o.limit == 0 {
+		return inputRange{max(r.least, o.least), max(r.limit, o.limit)}
+	}
+	return inputRange{max(r.least, o.least), min(r.limit, o.limit)}
+}
+
+// loses says whether kernels of a range do not take rows of n float32 at p.
+func (c *Calls) loses(r inputRange, p unsafe.Pointer, rows, n int64) bool {
+	if c.wholeRange || r.limit == 0 {
+		return false
+	}
+	if exceeds(p, rows*n, r.limit) {
+		return true
+	}
+	for row := range rows {
+		if vanishes(unsafe.Add(p, 4*row*n), n, r.least) {
+			return true
+		}
+	}
+	return false
+}
+
+// vanishes says whether n float32 at p are all below a magnitude, but not all zero.
+// Mostly one of the first tells.
+func vanishes(p unsafe.Pointer, n int64, least uint32) bool {
+	found := uint32(0)
+	for i := range n {
+		magnitude := *(*uint32)(unsafe.Add(p, 4*i)) & 0x7fffffff
+		if magnitude >= least {
+			return false
+		}
+		found |= magnitude
+	}
+	return found != 0
 }
 
 // exceeds says whether a float32 of n at p has a magnitude of limit or more, or is

@@ -116,8 +116,7 @@ func (c *Calls) conv2d(r *request, x unsafe.Pointer, g *Geometry, norm *Norm, j 
 	if j.Bias != nil {
 		r.floats(j.Bias, j.NOut)
 	}
-	l := limit(j.Weight.dtype())
-	careful := l != 0 && exceeds(x, g.H*g.W*g.CIn, l)
+	careful := c.loses(rangeOf(j.Weight.dtype()), x, 1, g.H*g.W*g.CIn)
 	r.flag(careful)
 	normalised := n.Kind != NoNorm || n.SiLU
 	tile, pixels := g.tilePixels(normalised), g.OH*g.OW

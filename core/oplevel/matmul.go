@@ -97,7 +97,7 @@ func (c *Calls) Matmul(x unsafe.Pointer, t, nIn int64, jobs []Job, flags Flags) 
 func (c *Calls) matmul(r *request, x unsafe.Pointer, t, nIn int64, jobs []Job) error {
 	r.numbers(t, nIn, int64(len(jobs)))
 	r.floats(x, t*nIn)
-	least := uint32(0) // the least limit of the weights that have one
+	var takes inputRange
 	for i := range jobs {
 		j := &jobs[i]
 		r.matrix(j.Weight)
@@ -111,11 +111,9 @@ func (c *Calls) matmul(r *request, x unsafe.Pointer, t, nIn int64, jobs []Job) e
 		r.shape(j.NOut, nIn)
 		r.shape(t, j.NOut)
 		r.countWork(linearOp, 2)
-		if l := limit(j.Weight.dtype()); l != 0 && (least == 0 || l < least) {
-			least = l
-		}
+		takes = takes.and(rangeOf(j.Weight.dtype()))
 	}
-	careful := least != 0 && exceeds(x, t*nIn, least)
+	careful := c.loses(takes, x, t, nIn)
 	r.flag(careful)
 	return c.run(r, func(s *sketch) {
 		in := s.input(f32(t, nIn))

@@ -68,6 +68,8 @@ type Calls struct {
 	// another beside it counts as declined.
 	supports func(*ops.Call) bool
 	gathers  bool // convolutions need no windows
+	// wholeRange says that products are right for every input; see careful.go.
+	wholeRange bool
 
 	mu        sync.Mutex // guards what follows
 	returned  sync.Cond  // a worker has become free
@@ -99,6 +101,9 @@ func New(impl backend.Backend, a Around) *Calls {
 	c := &Calls{impl: impl, info: impl.Info(), owner: a.Owner, beside: a.Beside, getenv: a.Getenv, supports: impl.Supports}
 	if g, ok := impl.(backend.Gathering); ok {
 		c.gathers = g.GathersWindows()
+	}
+	if w, ok := impl.(backend.WholeRange); ok {
+		c.wholeRange = w.TakesWholeRange()
 	}
 	if assisted, ok := impl.(backend.Assisted); ok {
 		c.supports = assisted.Own

@@ -5,6 +5,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -444,6 +445,34 @@ func TestExceeds(t *testing.T) {
 				x[i] = old
 			}
 		}
+	}
+}
+
+func TestInputRanges(t *testing.T) {
+	for _, c := range []struct {
+		dtypes []tensor.DType
+		rows   [][]float32
+		loses  bool
+	}{
+		{[]tensor.DType{tensor.F32}, [][]float32{{1e30, 0}, {1e-30, 0}}, false},
+		{[]tensor.DType{tensor.BF16}, [][]float32{{1e30, 0}, {1e-30, 0}}, false},
+		{[]tensor.DType{tensor.F16}, [][]float32{{1, 2}, {0, 0}, {65503, 1e-9}, {-7e-5, 1e-9}}, false},
+		{[]tensor.DType{tensor.F16}, [][]float32{{1, 2}, {6e-5, -6e-5}}, true},
+		{[]tensor.DType{tensor.F16}, [][]float32{{1, 2}, {1, -65504}}, true},
+		{[]tensor.DType{tensor.Q8_0}, [][]float32{{2046, -1e-9}, {0, 1e-3}, {0, 0}}, false},
+		{[]tensor.DType{tensor.Q8_0}, [][]float32{{2047, 0}}, true},
+		{[]tensor.DType{tensor.Q4_K}, [][]float32{{1, 1}, {0, -9e-4}}, true},
+		{[]tensor.DType{tensor.F32, tensor.F16}, [][]float32{{60000, 0}, {1e-4, 0}}, false},
+		{[]tensor.DType{tensor.F16, tensor.F32, tensor.Q4_0}, [][]float32{{60000, 0}}, true},
+		{[]tensor.DType{tensor.Q4_0, tensor.F16}, [][]float32{{1e-4, 0}}, true},
+	} {
+		var takes inputRange
+		for _, d := range c.dtypes {
+			takes = takes.and(rangeOf(d))
+		}
+		x := slices.Concat(c.rows...)
+		require.Equal(t, c.loses, (&Calls{}).loses(takes, at(x), int64(len(c.rows)), 2), "%v, %v", c.dtypes, c.rows)
+		require.False(t, (&Calls{wholeRange: true}).loses(takes, at(x), int64(len(c.rows)), 2), "%v, %v", c.dtypes, c.rows)
 	}
 }
 
