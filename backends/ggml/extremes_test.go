@@ -66,8 +66,9 @@ func buildFails(t *testing.T, b *Backend, write func(g *graph.Graph) ops.Ref) er
 	if err != nil {
 		return err
 	}
-	_, err = newStream(t, b).Build(p)
+	x, err := newStream(t, b).Build(p)
 	require.Error(t, err)
+	require.True(t, x == nil, "what failed is nil, not an interface around nil")
 	return err
 }
 

@@ -75,7 +75,14 @@ func (s *stream) onState(name string, f func(*C.struct_ggml_backend_buffer) C.in
 	return s.backend.do("state "+name, func() C.int32_t { return f(st.buffer) })
 }
 
-func (s *stream) Build(p *graph.Program) (backend.Executable, error) { return s.build(p) }
+// Build gives no executable that is nil inside: callers compare with nil what they close.
+func (s *stream) Build(p *graph.Program) (backend.Executable, error) {
+	x, err := s.build(p)
+	if err != nil {
+		return nil, err
+	}
+	return x, nil
+}
 
 func (s *stream) Close() error {
 	if !C.shim_stream_abandoned(s.ptr) {

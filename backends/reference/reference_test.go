@@ -63,6 +63,8 @@ func buildOne(t *testing.T, w *weights.Weights, op string, in func(g *graph.Grap
 	e, err := s.Build(p)
 	if err == nil {
 		require.NoError(t, e.Close())
+	} else {
+		require.True(t, e == nil, "what failed is nil, not an interface around nil")
 	}
 	w.Release()
 	return err

