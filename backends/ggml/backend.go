@@ -87,13 +87,17 @@ func New(l *Library, o Options) (*Backend, error) {
 	}
 	b.alignment = int64(C.shim_device_alignment(b.device))
 	b.info = backend.Info{
-		Name:        o.Device,
-		Description: C.GoString(C.shim_device_description(b.device)),
-		Library:     "ggml " + l.Version,
-		Plugin:      p.path,
-		Searched:    l.Searched,
-		ProductBits: 24,
-		Threads:     o.Threads,
+		Name:   o.Device,
+		OnHost: b.cpu,
+		// Its kernels gather windows while they convolve, and look after ggml's products.
+		GathersWindows: b.cpu,
+		WholeRange:     b.cpu,
+		Description:    C.GoString(C.shim_device_description(b.device)),
+		Library:        "ggml " + l.Version,
+		Plugin:         p.path,
+		Searched:       l.Searched,
+		ProductBits:    24,
+		Threads:        o.Threads,
 	}
 	if !b.cpu {
 		b.info.Name = fmt.Sprintf("%s:%d", o.Device, o.Index)

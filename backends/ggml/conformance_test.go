@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"qtsaccel/backends/backendtest"
-	"qtsaccel/backends/beside"
+	"qtsaccel/backends/fallback"
 )
 
 func TestConformance(t *testing.T) { backendtest.Run(t, cpuBackend(t, 1)) }
@@ -25,7 +25,7 @@ func TestConformanceOnDevice(t *testing.T) {
 	require.NoError(t, err)
 	cpu, err := New(openLibrary(t), Options{Device: "cpu"})
 	require.NoError(t, err)
-	b := beside.New(device, cpu)
+	b := fallback.New(device, cpu)
 	t.Cleanup(func() { require.NoError(t, b.Close()) })
 	t.Logf("%+v", b.Info())
 	backendtest.Run(t, b)

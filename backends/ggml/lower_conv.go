@@ -44,9 +44,6 @@ func (c *call) convKernel(x, weight, out tensor.Shape, down, across ops.Window) 
 	return c.convOf(c.reshape(c.in(0), x...), kernel, scratch, out, with)
 }
 
-// GathersWindows says that convolutions on the CPU do so as they multiply.
-func (b *Backend) GathersWindows() bool { return b.cpu }
-
 // leastRun is of so many channels that it pays to gather a window pixel by pixel.
 const leastRun = 8
 

@@ -38,9 +38,6 @@ func (l *lowering) ggmlProductOf(w, stored, x, bias node) node {
 	return y
 }
 
-// TakesWholeRange says that products on the CPU do.
-func (b *Backend) TakesWholeRange() bool { return b.cpu }
-
 func (l *lowering) takesProduct(w, x node) bool {
 	return l.backend.cpu && w.t != nil && x.is(tensor.F32) && x.packed() && w.packed() && productPays(w.t._type, x.ne(1), false)
 }

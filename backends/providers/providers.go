@@ -9,7 +9,7 @@ import (
 	"path/filepath"
 	"runtime"
 
-	"qtsaccel/backends/beside"
+	"qtsaccel/backends/fallback"
 	"qtsaccel/backends/ggml"
 	"qtsaccel/backends/probe"
 	"qtsaccel/backends/reference"
@@ -65,7 +65,7 @@ func openCPU(r choice.Request, _ choice.Device) (backend.Backend, error) {
 	if err != nil {
 		return nil, err
 	}
-	return beside.New(cpu, reference.New()), nil
+	return fallback.New(cpu, reference.New()), nil
 }
 
 // openDevice opens a GPU with the CPU as its fallback, for the operators that it lacks.
@@ -79,7 +79,7 @@ func openDevice(l *ggml.Library, api string, index int, r choice.Request) (backe
 	if err != nil {
 		return nil, errors.Join(err, device.Close())
 	}
-	return beside.New(device, cpu), nil
+	return fallback.New(device, cpu), nil
 }
 
 // library loads ggml from the request's folder.

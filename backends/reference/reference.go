@@ -27,7 +27,7 @@ func NewWithin(budget int64) backend.Backend {
 
 func (d *device) Info() backend.Info {
 	return backend.Info{
-		Name: "reference", Description: "plain Go in double precision, slow",
+		Name: "reference", OnHost: true, Description: "plain Go in double precision, slow",
 		Library: runtime.Version(), ProductBits: 53, Threads: runtime.GOMAXPROCS(0),
 	}
 }

@@ -47,6 +47,15 @@ type Info struct {
 	ProductBits int      `json:"product_bits"`
 	Threads     int      `json:"threads"`         // CPU threads of a run that sets none
 	Notes       []string `json:"notes,omitempty"` // what else a user should know
+	// OnHost says that it computes where the caller's memory is, so that nothing is
+	// gained by computing elsewhere.
+	OnHost bool `json:"-"`
+	// GathersWindows says that it may convolve without ever having an image's windows in
+	// memory, and takes an image whose channels are last, transposed for conv2d, as it lies.
+	GathersWindows bool `json:"-"`
+	// WholeRange says that products are right for every f32 input, whatever the type of
+	// the weight; else inputs beyond f16's range, and what quantising them loses, are not.
+	WholeRange bool `json:"-"`
 }
 
 // Assisted is a backend that leaves to another what it does not compute itself.
@@ -54,20 +63,8 @@ type Assisted interface {
 	Backend
 	// Own says whether it computes a call itself.
 	Own(c *ops.Call) bool
-}
-
-// Gathering is a backend that may convolve without ever having an image's windows in
-// memory, and take an image whose channels are last, transposed for conv2d, as it lies.
-type Gathering interface {
-	Backend
-	GathersWindows() bool
-}
-
-// WholeRange is a backend whose products may be right for every f32 input whatever the
-// weight's dtype, also where a kernel would round the input to a format of less range.
-type WholeRange interface {
-	Backend
-	TakesWholeRange() bool
+	// Fallback is the other one, which is closed with it.
+	Fallback() Backend
 }
 
 // Stream is one session's stream of work: its state, its scratch memory, its

@@ -13,7 +13,7 @@ import (
 // with an input quantised in blocks whose scale and sum are f16. What lies beyond comes
 // out as infinity or as any number, what lies below as zero, and NaN is lost in blocks. A
 // call whose input has such values multiplies the weight widened to f32. A backend that
-// takes care of that itself says so ([backend.WholeRange]). And fused attention keeps a
+// takes care of that itself says so ([backend.Info], WholeRange). And fused attention keeps a
 // running maximum, which an infinite score makes NaN, or hides: a call whose queries or
 // keys have such values computes the parts.
 
@@ -47,7 +47,7 @@ func (r inputRange) and(o inputRange) inputRange {
 
 // loses says whether kernels of a range do not take rows of n float32 at p.
 func (c *Calls) loses(r inputRange, p unsafe.Pointer, rows, n int64) bool {
-	if c.wholeRange || r.limit == 0 {
+	if c.info.WholeRange || r.limit == 0 {
 		return false
 	}
 	if exceeds(p, rows*n, r.limit) {

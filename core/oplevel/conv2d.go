@@ -121,7 +121,7 @@ func (c *Calls) conv2d(r *request, x unsafe.Pointer, g *Geometry, norm *Norm, j 
 	normalised := n.Kind != NoNorm || n.SiLU
 	tile, pixels := g.tilePixels(normalised), g.OH*g.OW
 	// A norm takes about four images beside; those, too, must fit into a few tiles.
-	whole := c.gathers && g.K > 1 && !j.Weight.dtype().Quantised() && (!normalised || g.H*g.W*g.CIn <= 3*tileBytes/(4*4))
+	whole := c.info.GathersWindows && g.K > 1 && !j.Weight.dtype().Quantised() && (!normalised || g.H*g.W*g.CIn <= 3*tileBytes/(4*4))
 	if whole {
 		tile = pixels
 	}

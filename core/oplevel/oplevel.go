@@ -53,33 +53,26 @@ type Owner interface {
 	Release()
 }
 
-// Opener makes a backend that stands in for another.
-type Opener func() (backend.Backend, error)
-
 // Calls are the operator-level calls on one backend. Their methods may be used from
 // any goroutine.
 type Calls struct {
 	impl   backend.Backend
 	info   backend.Info
 	owner  Owner
-	beside []Opener // for what impl declines: the CPU, then the reference
 	getenv func(string) string
 	// supports says what the backend computes by itself: what it would leave to
 	// another beside it counts as declined.
 	supports func(*ops.Call) bool
-	gathers  bool // convolutions need no windows
-	// wholeRange says that products are right for every input; see careful.go.
-	wholeRange bool
+	// fallback has the calls on what the backend leaves its own work to; they compute
+	// what is declined. Nil where there is none.
+	fallback *Calls
 
-	mu        sync.Mutex // guards what follows
-	returned  sync.Cond  // a worker has become free
-	free      []*worker  // the one used last at the end
-	opened    int
-	requests  []*request // to be used again
-	clock     uint64     // counts uses of programs
-	cpu       *Calls     // made of beside when it is needed
-	cpuErr    error
-	cpuOpened bool
+	mu       sync.Mutex // guards what follows
+	returned sync.Cond  // a worker has become free
+	free     []*worker  // the one used last at the end
+	opened   int
+	requests []*request // to be used again
+	clock    uint64     // counts uses of programs
 
 	sweeps atomic.Uint64 // counts released matrices
 	stats  stats
@@ -92,21 +85,15 @@ const maxWorkers = 4
 // Around is what surrounds the calls of a backend.
 type Around struct {
 	Owner  Owner               // retained by each matrix; may be nil
-	Beside []Opener            // what may compute in the backend's place, best first
 	Getenv func(string) string // reads a variable, "" if unset
 }
 
 // New makes the calls of a backend, which stays the caller's and must outlive them.
 func New(impl backend.Backend, a Around) *Calls {
-	c := &Calls{impl: impl, info: impl.Info(), owner: a.Owner, beside: a.Beside, getenv: a.Getenv, supports: impl.Supports}
-	if g, ok := impl.(backend.Gathering); ok {
-		c.gathers = g.GathersWindows()
-	}
-	if w, ok := impl.(backend.WholeRange); ok {
-		c.wholeRange = w.TakesWholeRange()
-	}
+	c := &Calls{impl: impl, info: impl.Info(), owner: a.Owner, getenv: a.Getenv, supports: impl.Supports}
 	if assisted, ok := impl.(backend.Assisted); ok {
 		c.supports = assisted.Own
+		c.fallback = New(assisted.Fallback(), Around{Getenv: a.Getenv})
 	}
 	c.returned.L = &c.mu
 	c.stats.since = time.Now()
@@ -124,36 +111,9 @@ func (c *Calls) Close() {
 		w.close()
 	}
 	c.free, c.opened = nil, 0
-	if c.cpu != nil {
-		c.cpu.Close()
-		_ = c.cpu.impl.Close() // nobody is left whom an error could reach
-		c.cpu = nil
+	if c.fallback != nil {
+		c.fallback.Close()
 	}
-}
-
-// onHost says whether the backend computes where the host's memory is, so that
-// there is nothing to be gained elsewhere.
-func (c *Calls) onHost() bool { return c.info.Name == "cpu" || c.info.Name == "reference" }
-
-// standIn gives the calls of the CPU beside the device, opened when it is first asked
-// for; of a CPU that is the reference. UNSUPPORTED where there is none.
-func (c *Calls) standIn() (*Calls, error) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if !c.cpuOpened {
-		c.cpuOpened = true
-		c.cpuErr = status.Errorf(status.Unsupported, "nothing stands beside backend %q", c.info.Name)
-		for i, open := range c.beside {
-			impl, err := open()
-			if err != nil {
-				c.cpuErr = status.Wrapf(err, "beside backend %q", c.info.Name)
-				continue
-			}
-			c.cpu, c.cpuErr = New(impl, Around{Beside: c.beside[i+1:], Getenv: c.getenv}), nil
-			break
-		}
-	}
-	return c.cpu, c.cpuErr
 }
 
 // run makes a call happen, or declines it.
@@ -178,12 +138,11 @@ func (c *Calls) decline(r *request, sketch func(*sketch), reason error) error {
 	if r.flags&OnCPUIfDeclined == 0 {
 		return reason
 	}
-	cpu, err := c.standIn()
-	if err != nil {
+	if c.fallback == nil {
 		return reason
 	}
 	r.flags &^= OnlyIfWorthwhile // what is wanted there is as good as anything
-	return cpu.run(r, sketch)
+	return c.fallback.run(r, sketch)
 }
 
 func (c *Calls) compute(r *request, sketch func(*sketch)) (err error) {

@@ -38,9 +38,20 @@ type fake struct {
 	running atomic.Int64
 	most    atomic.Int64 // that ran at the same time
 	closed  bool
+	// fallback, if not nil, takes what the fake does not support.
+	fallback backend.Backend
 }
 
-func (f *fake) Info() backend.Info        { return backend.Info{Name: f.name} }
+// assisted is a fake with a fallback.
+type assisted struct{ *fake }
+
+func (a assisted) Supports(*ops.Call) bool   { return true }
+func (a assisted) Own(c *ops.Call) bool      { return a.fake.Supports(c) }
+func (a assisted) Fallback() backend.Backend { return a.fallback }
+
+func (f *fake) Info() backend.Info {
+	return backend.Info{Name: f.name, OnHost: f.name == "cpu" || f.name == "reference"}
+}
 func (f *fake) Supports(c *ops.Call) bool { return f.only == "" || c.Op.Name == f.only }
 func (f *fake) Close() error              { f.closed = true; return nil }
 func (f *fake) NewStream() (backend.Stream, error) {
@@ -114,7 +125,11 @@ func open(t *testing.T, f *fake, a Around) *Calls {
 	if a.Getenv == nil {
 		a.Getenv = noEnvironment
 	}
-	c := New(f, a)
+	var impl backend.Backend = f
+	if f.fallback != nil {
+		impl = assisted{f}
+	}
+	c := New(impl, a)
 	t.Cleanup(func() {
 		c.Close()
 		require.Zero(t, f.streams.Load())
@@ -203,11 +218,8 @@ func TestCallsWaitWhenAllWorkersAreOut(t *testing.T) {
 }
 
 func TestDeclining(t *testing.T) {
-	f, cpu := &fake{name: "vulkan:0", mark: 1, only: "linear"}, &fake{name: "cpu", mark: 2}
-	c := open(t, f, Around{Beside: []Opener{
-		func() (backend.Backend, error) { return nil, status.Errorf(status.DeviceUnavailable, "no plugin") },
-		func() (backend.Backend, error) { return cpu, nil },
-	}})
+	cpu := &fake{name: "cpu", mark: 2}
+	c := open(t, &fake{name: "vulkan:0", mark: 1, only: "linear", fallback: cpu}, Around{})
 	m := square(t, c)
 	require.NoError(t, c.Calibrate(CalibrateOff))
 	require.NoError(t, c.SetThreshold("matmul", Threshold{MinFlops: 320})) // ten rows
@@ -242,27 +254,19 @@ func TestDeclining(t *testing.T) {
 	require.EqualValues(t, 2, report.Operators[1].Calls)
 	require.EqualValues(t, 2, report.Operators[1].Declined)
 	require.EqualValues(t, 4*4*(9+10), report.Operators[1].BytesUp)
-	require.Equal(t, "cpu", report.Beside.Backend)
-	require.EqualValues(t, 1, report.Beside.Operators[0].Calls)
-	require.EqualValues(t, 1, report.Beside.Operators[1].Calls)
-	require.Contains(t, report.Text(), "beside it, what was declined: calls on cpu")
+	require.Equal(t, "cpu", report.Fallback.Backend)
+	require.EqualValues(t, 1, report.Fallback.Operators[0].Calls)
+	require.EqualValues(t, 1, report.Fallback.Operators[1].Calls)
+	require.Contains(t, report.Text(), "declined, and computed by the fallback: calls on cpu")
 	c.ResetStats()
-	require.Empty(t, c.Stats().Beside.Operators)
+	require.Nil(t, c.Stats().Fallback)
 
 	m.Release()
-	require.EqualValues(t, 1, cpu.execs.Load(), "beside the device, too, what was built with it goes")
+	require.EqualValues(t, 1, cpu.execs.Load(), "on the fallback, too, what was built with it goes")
 }
 
-// assisted is a backend that leaves to another what it does not compute.
-type assisted struct{ *fake }
-
-func (a assisted) Supports(*ops.Call) bool { return true }
-func (a assisted) Own(c *ops.Call) bool    { return a.fake.Supports(c) }
-
 func TestOnlyTheDeviceItselfCounts(t *testing.T) {
-	f := assisted{&fake{name: "vulkan:0", only: "linear"}}
-	c := New(f, Around{Getenv: noEnvironment})
-	defer c.Close()
+	c := open(t, &fake{name: "vulkan:0", only: "linear", fallback: &fake{name: "cpu"}}, Around{})
 	x, y := make([]float32, 4), make([]float32, 4)
 	err := c.Attention(at(x), at(x), at(x), Heads{TQ: 1, TK: 1, Heads: 1, KVHeads: 1, Dim: 4}, at(y), 0)
 	require.Equal(t, status.Unsupported, status.Of(err))
@@ -288,21 +292,19 @@ func calibrationFindsWhereTheDeviceWins(t *testing.T) {
 	cache := t.TempDir()
 	environment := map[string]string{"XDG_CACHE_HOME": cache}
 	getenv := func(name string) string { return environment[name] }
-	device := func() *fake {
-		return &fake{name: "vulkan:0", slow: func(*graph.Program) time.Duration { return 2 * time.Millisecond }}
-	}
 	cpuRuns := atomic.Int64{}
-	beside := []Opener{func() (backend.Backend, error) {
-		return &fake{name: "cpu", slow: func(p *graph.Program) time.Duration {
+	device := func() *fake {
+		cpu := &fake{name: "cpu", slow: func(p *graph.Program) time.Duration {
 			cpuRuns.Add(1)
 			most := int64(0)
 			for _, n := range p.Tensors {
 				most = max(most, n.Type.Shape.Elements())
 			}
 			return time.Duration(most) * 20 * time.Nanosecond
-		}}, nil
-	}}
-	c := open(t, device(), Around{Getenv: getenv, Beside: beside})
+		}}
+		return &fake{name: "vulkan:0", fallback: cpu, slow: func(*graph.Program) time.Duration { return 2 * time.Millisecond }}
+	}
+	c := open(t, device(), Around{Getenv: getenv})
 	start := time.Now()
 	small, err := c.Wants("matmul", []int64{1, 4, 4})
 	require.NoError(t, err)
@@ -319,7 +321,7 @@ func calibrationFindsWhereTheDeviceWins(t *testing.T) {
 
 	// Another process remembers it, unless the file is broken or it is told not to.
 	runs := cpuRuns.Load()
-	again := open(t, device(), Around{Getenv: getenv, Beside: beside})
+	again := open(t, device(), Around{Getenv: getenv})
 	second, err := again.Threshold("linear")
 	require.NoError(t, err)
 	require.Equal(t, first, second)
@@ -334,11 +336,11 @@ func calibrationFindsWhereTheDeviceWins(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, files, 1)
 	require.NoError(t, os.WriteFile(files[0], []byte("{"), 0o600))
-	broken := open(t, device(), Around{Getenv: getenv, Beside: beside})
+	broken := open(t, device(), Around{Getenv: getenv})
 	require.Equal(t, "measured", broken.thresholds().source)
 
 	environment["QTSACCEL_CALIBRATE"] = "Off"
-	off := open(t, device(), Around{Getenv: getenv, Beside: beside})
+	off := open(t, device(), Around{Getenv: getenv})
 	require.Equal(t, "built in", off.thresholds().source)
 }
 
@@ -347,9 +349,8 @@ func TestCalibrationEnds(t *testing.T) {
 	for _, each := range []time.Duration{time.Microsecond, time.Millisecond, 20 * time.Millisecond, 90 * time.Millisecond} {
 		synctest.Test(t, func(t *testing.T) {
 			slow := func(*graph.Program) time.Duration { return each }
-			c := open(t, &fake{name: "vulkan:0", slow: slow}, Around{
+			c := open(t, &fake{name: "vulkan:0", slow: slow, fallback: &fake{name: "cpu", slow: slow}}, Around{
 				Getenv: func(string) string { return t.TempDir() },
-				Beside: []Opener{func() (backend.Backend, error) { return &fake{name: "cpu", slow: slow}, nil }},
 			})
 			start := time.Now()
 			require.NoError(t, c.Calibrate(CalibrateForce))
@@ -363,7 +364,8 @@ func TestCalibrationEnds(t *testing.T) {
 func TestTheFirstAnswerDoesNotWaitForASlowStart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var started atomic.Bool
-		c := open(t, &fake{name: "vulkan:0", slow: func(*graph.Program) time.Duration {
+		cpu := &fake{name: "cpu", slow: func(*graph.Program) time.Duration { return 10 * time.Millisecond }}
+		c := open(t, &fake{name: "vulkan:0", fallback: cpu, slow: func(*graph.Program) time.Duration {
 			if !started.Swap(true) {
 				return 2 * time.Second
 			}
@@ -375,9 +377,6 @@ func TestTheFirstAnswerDoesNotWaitForASlowStart(t *testing.T) {
 				}
 				return t.TempDir()
 			},
-			Beside: []Opener{func() (backend.Backend, error) {
-				return &fake{name: "cpu", slow: func(*graph.Program) time.Duration { return 10 * time.Millisecond }}, nil
-			}},
 		})
 		start := time.Now()
 		first, err := c.Threshold("matmul")
@@ -472,7 +471,7 @@ func TestInputRanges(t *testing.T) {
 		}
 		x := slices.Concat(c.rows...)
 		require.Equal(t, c.loses, (&Calls{}).loses(takes, at(x), int64(len(c.rows)), 2), "%v, %v", c.dtypes, c.rows)
-		require.False(t, (&Calls{wholeRange: true}).loses(takes, at(x), int64(len(c.rows)), 2), "%v, %v", c.dtypes, c.rows)
+		require.False(t, (&Calls{info: backend.Info{WholeRange: true}}).loses(takes, at(x), int64(len(c.rows)), 2), "%v, %v", c.dtypes, c.rows)
 	}
 }
 

@@ -127,9 +127,9 @@ type Report struct {
 	// Thresholds and where they come from; absent while nobody has needed them.
 	Thresholds       map[string]Threshold `json:"thresholds,omitempty"`
 	ThresholdsSource string               `json:"thresholds_source,omitempty"`
-	// Beside is what was declined and computed beside the backend; absent where
+	// Fallback is what was declined and computed by the backend's fallback; absent where
 	// nothing was yet.
-	Beside *Report `json:"beside,omitempty"`
+	Fallback *Report `json:"fallback,omitempty"`
 }
 
 // Stats tells what the calls did since the start or the last [Calls.ResetStats].
@@ -138,9 +138,10 @@ func (c *Calls) Stats() Report {
 	if t := c.wants.table.Load(); t != nil {
 		r.Thresholds, r.ThresholdsSource = t.byClass(), t.source
 	}
-	if cpu := c.openedStandIn(); cpu != nil {
-		beside := cpu.Stats()
-		r.Beside = &beside
+	if c.fallback != nil {
+		if declined := c.fallback.Stats(); len(declined.Operators) > 0 || declined.Fallback != nil {
+			r.Fallback = &declined
+		}
 	}
 	c.stats.mu.Lock()
 	defer c.stats.mu.Unlock()
@@ -161,21 +162,14 @@ func (c *Calls) Stats() Report {
 
 // ResetStats begins to count anew.
 func (c *Calls) ResetStats() {
-	if cpu := c.openedStandIn(); cpu != nil {
-		cpu.ResetStats()
+	if c.fallback != nil {
+		c.fallback.ResetStats()
 	}
 	c.stats.builds.Store(0)
 	c.stats.evictions.Store(0)
 	c.stats.mu.Lock()
 	defer c.stats.mu.Unlock()
 	c.stats.ops, c.stats.since = nil, time.Now()
-}
-
-// openedStandIn gives the calls beside the backend where there are any yet.
-func (c *Calls) openedStandIn() *Calls {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.cpu
 }
 
 // JSON tells the report to a program.
@@ -203,8 +197,8 @@ func (r *Report) Text() string {
 			fmt.Fprintf(&b, "  %-10s from %.3g operations + %.3g for each byte moved\n", class, t.MinFlops, t.FlopsPerByte)
 		}
 	}
-	if r.Beside != nil {
-		b.WriteString("beside it, what was declined: " + r.Beside.Text())
+	if r.Fallback != nil {
+		b.WriteString("declined, and computed by the fallback: " + r.Fallback.Text())
 	}
 	return b.String()
 }

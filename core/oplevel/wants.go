@@ -114,23 +114,19 @@ func (c *Calls) Calibrate(how Calibration) error {
 }
 
 func (c *Calls) calibrated(how Calibration, budget time.Duration) (*thresholds, error) {
-	if c.onHost() {
-		return &always, nil
+	if c.info.OnHost || c.fallback == nil {
+		return &always, nil // what has nothing beside it does all there is to do
 	}
 	if how == CalibrateOff {
 		return &builtIn, nil
 	}
-	cpu, err := c.standIn()
-	if err != nil {
-		return &always, nil //nolint:nilerr // what has nothing beside it does all there is to do
-	}
-	id := c.calibrationID(cpu)
+	id := c.calibrationID(c.fallback)
 	if how == CalibrateAuto {
 		if t := c.remembered(id); t != nil {
 			return t, nil
 		}
 	}
-	t, err := c.measure(cpu, budget)
+	t, err := c.measure(c.fallback, budget)
 	if err != nil {
 		return nil, status.Wrapf(err, "calibration")
 	}
@@ -181,7 +177,7 @@ func (c *Calls) thresholds() *thresholds {
 }
 
 func (c *Calls) worthwhile(class ops.Cost, w work) bool {
-	return c.onHost() || c.thresholds().of[class].met(w)
+	return c.info.OnHost || c.thresholds().of[class].met(w)
 }
 
 // Threshold gives the threshold of an operator's class.

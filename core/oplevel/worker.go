@@ -114,8 +114,8 @@ func (c *Calls) forget() {
 	for _, w := range c.free {
 		w.sweep(n)
 	}
-	if c.cpu != nil {
-		c.cpu.forget()
+	if c.fallback != nil {
+		c.fallback.forget()
 	}
 }
 

@@ -4,7 +4,6 @@ package session
 
 import (
 	"errors"
-	"slices"
 	"sync/atomic"
 
 	"qtsaccel/core/backend"
@@ -34,31 +33,9 @@ func OpenBackend(r choice.Request, getenv func(string) string, providers map[str
 		return nil, errors.Join(err, impl.Close())
 	}
 	b := &Backend{impl: impl, report: report, debug: r.Debug}
-	b.calls = oplevel.New(impl, oplevel.Around{Owner: b, Beside: beside(impl.Info().Name, r, getenv, providers), Getenv: getenv})
+	b.calls = oplevel.New(impl, oplevel.Around{Owner: b, Getenv: getenv})
 	b.refs.Store(1)
 	return b, nil
-}
-
-// beside opens what may run the operator-level calls that a backend declines: of a
-// device the CPU and the reference, of the CPU the reference, of that nothing.
-func beside(name string, r choice.Request, getenv func(string) string, providers map[string]choice.Provider) []oplevel.Opener {
-	names := []string{"cpu", "reference"}
-	if i := slices.Index(names, name); i >= 0 {
-		names = names[i+1:]
-	}
-	var open []oplevel.Opener
-	for _, n := range names {
-		if p, ok := providers[n]; ok {
-			open = append(open, func() (backend.Backend, error) {
-				r, err := choice.WithEnvironment(r, getenv)
-				if err != nil {
-					return nil, err
-				}
-				return p.Open(r, choice.Device{})
-			})
-		}
-	}
-	return open
 }
 
 // Calls are the operator-level calls on the backend.

@@ -160,6 +160,9 @@ func (p *Plan) Run(in, out []backend.Buffer, o RunOptions) error {
 	s := p.session
 	s.turn.Lock()
 	defer s.turn.Unlock()
+	// Before what may take seconds, such as an upload: a cancel that comes in the
+	// meantime is this run's.
+	atomic.StoreInt32(s.cancel, 0)
 	i, err := p.instance(o.Dims)
 	if err != nil {
 		return err
@@ -167,7 +170,6 @@ func (p *Plan) Run(in, out []backend.Buffer, o RunOptions) error {
 	if err := p.checkRun(i, in, out); err != nil {
 		return status.Wrapf(err, "graph %q", p.graph.Label())
 	}
-	atomic.StoreInt32(s.cancel, 0)
 	p.options = backend.RunOptions{Threads: o.Threads, Timing: o.Timing, Cancel: s.cancel}
 	if s.backend.debug != nil && o.Timing == nil {
 		p.options.Timing = &p.timing

@@ -28,6 +28,7 @@ type fake struct {
 	streams, execs, closed atomic.Int64
 	only                   string // the one operator that it lowers, "" for all
 	running                atomic.Int64
+	onBuild                func()
 	onRun                  func(*backend.RunOptions) error
 }
 
@@ -81,6 +82,9 @@ func (s *fakeStream) Build(p *graph.Program) (backend.Executable, error) {
 		}
 	}
 	s.fake.execs.Add(1)
+	if s.fake.onBuild != nil {
+		s.fake.onBuild()
+	}
 	return &fakeExec{fake: s.fake}, nil
 }
 
@@ -311,13 +315,14 @@ func TestUnsupportedIsFoundWhenThePlanIsMade(t *testing.T) {
 	require.ErrorContains(t, err, "relu (1)")
 }
 
-// helped is a backend that has another beside it.
+// helped is a backend with a fallback.
 type helped struct{ *fake }
 
-func (h helped) Supports(*ops.Call) bool { return true }
-func (h helped) Own(c *ops.Call) bool    { return h.fake.Supports(c) }
+func (h helped) Supports(*ops.Call) bool   { return true }
+func (h helped) Own(c *ops.Call) bool      { return h.fake.Supports(c) }
+func (h helped) Fallback() backend.Backend { return &fake{} }
 
-func TestStrictRefusesWhatGoesBeside(t *testing.T) {
+func TestStrictRefusesWhatTheFallbackTakes(t *testing.T) {
 	f := helped{&fake{only: "linear"}}
 	b, err := OpenBackend(choice.Request{Backend: "cpu"}, func(string) string { return "" },
 		map[string]choice.Provider{"cpu": {Open: func(choice.Request, choice.Device) (backend.Backend, error) { return f, nil }}})
@@ -367,6 +372,20 @@ func TestCancelReachesTheRunInProgress(t *testing.T) {
 		return status.Errorf(status.Cancelled, "cancelled")
 	}
 	require.Equal(t, status.Cancelled, status.Of(p.Run(buffer(x), buffer(y), RunOptions{Dims: []int64{1}})))
+}
+
+func TestCancelWhileTheRunIsPrepared(t *testing.T) {
+	f := &fake{onRun: func(o *backend.RunOptions) error {
+		if atomic.LoadInt32(o.Cancel) == 0 {
+			return nil
+		}
+		return status.Errorf(status.Cancelled, "cancelled")
+	}}
+	s, p := newPlan(t, f, relu(t), Options{})
+	f.onBuild = s.Cancel // as from another thread, while weights are uploaded
+	x, y := []float32{1, 2}, make([]float32, 2)
+	require.Equal(t, status.Cancelled, status.Of(p.Run(buffer(x), buffer(y), RunOptions{Dims: []int64{1}})))
+	require.NoError(t, p.Run(buffer(x), buffer(y), RunOptions{Dims: []int64{1}}), "the next run is another")
 }
 
 func TestARunAllocatesNothing(t *testing.T) {

@@ -8,7 +8,7 @@ import (
 	"strconv"
 	"strings"
 
-	"qtsaccel/backends/beside"
+	"qtsaccel/backends/fallback"
 	"qtsaccel/backends/ggml"
 	"qtsaccel/backends/reference"
 	"qtsaccel/core/backend"
@@ -99,7 +99,7 @@ func openBackend(name, pluginDir string, threads int, noRepack bool) (backend.Ba
 	if err != nil {
 		return nil, err
 	}
-	return beside.New(device, cpu), nil
+	return fallback.New(device, cpu), nil
 }
 
 // variantDir makes a folder that has no other plugin for the CPU than the one that a

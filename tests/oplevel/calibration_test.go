@@ -8,7 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"qtsaccel/core/backend"
+	"qtsaccel/backends/fallback"
 	"qtsaccel/core/oplevel"
 	"qtsaccel/core/tensor"
 )
@@ -28,10 +28,11 @@ func TestCalibrationOnACard(t *testing.T) {
 				t.Skipf("%s compiles its kernels for longer than that", b.Info().Description)
 			}
 			t.Setenv("XDG_CACHE_HOME", t.TempDir())
-			around := oplevel.Around{Getenv: os.Getenv, Beside: []oplevel.Opener{
-				func() (backend.Backend, error) { return openCPU(t), nil },
-			}}
-			c := oplevel.New(b, around)
+			around := oplevel.Around{Getenv: os.Getenv}
+			cpuBackend := openCPU(t)
+			defer func() { require.NoError(t, cpuBackend.Close()) }()
+			assisted := fallback.New(b, cpuBackend)
+			c := oplevel.New(assisted, around)
 			defer c.Close()
 
 			start := time.Now()
@@ -47,7 +48,7 @@ func TestCalibrationOnACard(t *testing.T) {
 			require.NoError(t, err)
 			require.True(t, large)
 
-			again := oplevel.New(b, around)
+			again := oplevel.New(assisted, around)
 			defer again.Close()
 			start = time.Now()
 			_, err = again.Wants("matmul", []int64{1, 32, 32})
@@ -61,9 +62,9 @@ func TestCalibrationOnACard(t *testing.T) {
 			cpu := oplevel.New(host, oplevel.Around{Getenv: os.Getenv})
 			defer cpu.Close()
 			on := productTakes(t, c, 512, 2048)
-			beside := productTakes(t, cpu, 512, 2048)
-			t.Logf("512 rows of 2048 to 2048 in f32: %v on the device, %v beside it", on, beside)
-			require.Less(t, on, beside)
+			cpuTakes := productTakes(t, cpu, 512, 2048)
+			t.Logf("512 rows of 2048 to 2048 in f32: %v on the device, %v beside it", on, cpuTakes)
+			require.Less(t, on, cpuTakes)
 		})
 	}
 }

@@ -1,4 +1,4 @@
-// Package beside puts one backend beside another: what the first, a GPU, does not
+// Package fallback puts one backend behind another: what the first, a GPU, does not
 // compute goes to the second, a CPU. It is a backend itself, made of two others of
 // which it knows the interface only.
 //
@@ -6,7 +6,7 @@
 // (partition.go). A segment is a program of its own (segment.go); what one makes
 // and another needs is copied between them (executable.go). A program that the
 // first backend computes alone is handed to it as it is and costs nothing more.
-package beside
+package fallback
 
 import (
 	"errors"
@@ -34,7 +34,7 @@ type Backend struct {
 	of [2]backend.Backend
 }
 
-// New puts a companion beside a primary backend; both are closed with the result.
+// New gives a primary backend a companion to fall back on; both are closed with the result.
 func New(first, second backend.Backend) *Backend {
 	return &Backend{of: [2]backend.Backend{first, second}}
 }
@@ -43,23 +43,20 @@ func New(first, second backend.Backend) *Backend {
 func (b *Backend) Info() backend.Info {
 	info, other := b.of[primary].Info(), b.of[companion].Info()
 	info.Notes = append(slices.Clip(info.Notes),
-		fmt.Sprintf("beside it, for what it does not compute: %s (%s)", other.Name, other.Description))
+		fmt.Sprintf("fallback, for what it does not compute: %s (%s)", other.Name, other.Description))
 	return info
 }
 
 // Own says whether the primary computes a call itself.
 func (b *Backend) Own(c *ops.Call) bool { return b.of[primary].Supports(c) }
 
+// Fallback is the companion.
+func (b *Backend) Fallback() backend.Backend { return b.of[companion] }
+
 // Supports takes what the primary computes and, of what it does not, what cannot be
 // taken apart: the parts of the rest may be its own.
 func (b *Backend) Supports(c *ops.Call) bool {
 	return b.Own(c) || !c.Op.Writes && !c.Decomposes() && b.of[companion].Supports(c)
-}
-
-// GathersWindows is the primary's answer.
-func (b *Backend) GathersWindows() bool {
-	g, ok := b.of[primary].(backend.Gathering)
-	return ok && g.GathersWindows()
 }
 
 // NewStream makes a stream on both.

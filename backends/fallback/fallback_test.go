@@ -1,4 +1,4 @@
-package beside
+package fallback
 
 import (
 	"slices"
@@ -253,5 +253,5 @@ func TestInfoTellsOfTheCompanion(t *testing.T) {
 	b := pair(without())
 	defer func() { require.NoError(t, b.Close()) }()
 	require.Equal(t, "gpu", b.Info().Name)
-	require.Contains(t, b.Info().Notes[0], "beside it, for what it does not compute: reference")
+	require.Contains(t, b.Info().Notes[0], "fallback, for what it does not compute: reference")
 }
