@@ -8,9 +8,9 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"sync/atomic"
 
 	"qtsaccel/core/ops"
+	"qtsaccel/core/refcount"
 	"qtsaccel/core/status"
 	"qtsaccel/core/tensor"
 	"qtsaccel/core/weights"
@@ -20,7 +20,7 @@ import (
 // plan has taken of it stays as it was. It may be used from any goroutine.
 type Graph struct {
 	label string
-	refs  atomic.Int64
+	refs  refcount.Counter
 
 	mu      sync.Mutex
 	data    Snapshot
@@ -48,16 +48,15 @@ func New(label string) *Graph {
 	g.data.graph = g
 	g.data.first = firstOf(n)
 	g.low.sizes, g.high.sizes, g.between.sizes = &g.data.sizes, &g.data.sizes, &g.data.sizes
-	g.refs.Store(1)
 	return g
 }
 
 // Retain adds a reference.
-func (g *Graph) Retain() { g.refs.Add(1) }
+func (g *Graph) Retain() { g.refs.Retain() }
 
 // Release gives one back; with the last, the weights that the graph holds.
 func (g *Graph) Release() {
-	if g.refs.Add(-1) != 0 {
+	if !g.refs.Release() {
 		return
 	}
 	g.mu.Lock()

@@ -4,11 +4,11 @@ package session
 
 import (
 	"errors"
-	"sync/atomic"
 
 	"qtsaccel/core/backend"
 	"qtsaccel/core/choice"
 	"qtsaccel/core/oplevel"
+	"qtsaccel/core/refcount"
 	"qtsaccel/core/status"
 )
 
@@ -18,7 +18,7 @@ type Backend struct {
 	report *choice.Report
 	calls  *oplevel.Calls
 	debug  func(line string) // nil: nobody wants to know
-	refs   atomic.Int64
+	refs   refcount.Counter
 }
 
 // OpenBackend makes a backend as [choice.Choose] does, with one reference.
@@ -34,7 +34,6 @@ func OpenBackend(r choice.Request, getenv func(string) string, providers map[str
 	}
 	b := &Backend{impl: impl, report: report, debug: r.Debug}
 	b.calls = oplevel.New(impl, oplevel.Around{Owner: b, Getenv: getenv})
-	b.refs.Store(1)
 	return b, nil
 }
 
@@ -42,11 +41,11 @@ func OpenBackend(r choice.Request, getenv func(string) string, providers map[str
 func (b *Backend) Calls() *oplevel.Calls { return b.calls }
 
 // Retain adds a reference.
-func (b *Backend) Retain() { b.refs.Add(1) }
+func (b *Backend) Retain() { b.refs.Retain() }
 
 // Release gives one back.
 func (b *Backend) Release() {
-	if b.refs.Add(-1) == 0 {
+	if b.refs.Release() {
 		b.calls.Close()
 		// Nobody is left whom an error could reach.
 		_ = b.impl.Close()

@@ -8,6 +8,7 @@ import (
 	"qtsaccel/core/backend"
 	"qtsaccel/core/graph"
 	"qtsaccel/core/ops"
+	"qtsaccel/core/refcount"
 	"qtsaccel/core/status"
 )
 
@@ -16,7 +17,7 @@ import (
 type Plan struct {
 	session  *Session
 	graph    *graph.Snapshot
-	refs     atomic.Int64
+	refs     refcount.Counter
 	capacity int
 	supports func(*ops.Call) bool // what the plan may be made of
 	ports    atomic.Pointer[ports]
@@ -64,7 +65,6 @@ func NewPlan(s *Session, g *graph.Graph, o Options) (*Plan, error) {
 		return nil, err
 	}
 	s.Retain()
-	p.refs.Store(1)
 	return p, nil
 }
 
@@ -92,11 +92,11 @@ func (p *Plan) check() error {
 }
 
 // Retain adds a reference.
-func (p *Plan) Retain() { p.refs.Add(1) }
+func (p *Plan) Retain() { p.refs.Retain() }
 
 // Release gives one back.
 func (p *Plan) Release() {
-	if p.refs.Add(-1) != 0 {
+	if !p.refs.Release() {
 		return
 	}
 	p.session.turn.Lock()

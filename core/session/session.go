@@ -10,6 +10,7 @@ import (
 
 	"qtsaccel/core/backend"
 	"qtsaccel/core/mem"
+	"qtsaccel/core/refcount"
 	"qtsaccel/core/status"
 	"qtsaccel/core/tensor"
 )
@@ -18,7 +19,7 @@ import (
 // turns.
 type Session struct {
 	backend *Backend
-	refs    atomic.Int64
+	refs    refcount.Counter
 	// cancel is looked at by the backend while it computes, hence outside Go's
 	// heap.
 	cancel     *backend.CancelFlag
@@ -48,16 +49,15 @@ func New(b *Backend) (*Session, error) {
 		stream:     stream,
 		states:     map[string]tensor.Type{},
 	}
-	s.refs.Store(1)
 	return s, nil
 }
 
 // Retain adds a reference.
-func (s *Session) Retain() { s.refs.Add(1) }
+func (s *Session) Retain() { s.refs.Retain() }
 
 // Release gives one back.
 func (s *Session) Release() {
-	if s.refs.Add(-1) != 0 {
+	if !s.refs.Release() {
 		return
 	}
 	_ = s.stream.Close()

@@ -10,7 +10,7 @@ func (w *Weights) MetadataKeys() []string { return w.keys }
 
 // Metadata gives a metadata value of the file, safetensors' as strings. NOT_FOUND.
 func (w *Weights) Metadata(key string) (gguf.Value, error) {
-	if w.refs.Load() == 0 {
+	if !w.refs.Live() {
 		return gguf.Value{}, errReleased()
 	}
 	v, ok := w.metadata[key]

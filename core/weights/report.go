@@ -59,7 +59,7 @@ func (w *Weights) report() storedReport {
 // ReportText says of each tensor of the file in which type and where it was put,
 // and why a rule was not followed to the letter.
 func (w *Weights) ReportText() (string, error) {
-	if w.refs.Load() == 0 {
+	if !w.refs.Live() {
 		return "", errReleased()
 	}
 	r := w.report()
@@ -90,7 +90,7 @@ func (w *Weights) ReportText() (string, error) {
 
 // ReportJSON is the same as JSON.
 func (w *Weights) ReportJSON() (string, error) {
-	if w.refs.Load() == 0 {
+	if !w.refs.Live() {
 		return "", errReleased()
 	}
 	text, err := json.Marshal(w.report())

@@ -12,10 +12,10 @@ import (
 	"fmt"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"unicode/utf8"
 
 	"qtsaccel/core/mem"
+	"qtsaccel/core/refcount"
 	"qtsaccel/core/status"
 	"qtsaccel/core/tensor"
 )
@@ -23,7 +23,7 @@ import (
 // Weights are named tensors and, of a file, its metadata. They may be used from
 // any goroutine.
 type Weights struct {
-	refs   atomic.Int64
+	refs   refcount.Counter
 	arena  mem.Arena
 	files  []*file  // those that are mapped; never changes
 	stored []Stored // of each tensor that was opened; never changes
@@ -40,9 +40,7 @@ type Weights struct {
 
 // New makes weights without a tensor, with one reference.
 func New() *Weights {
-	w := &Weights{index: map[string]int{}, copies: map[*DeviceCopies]struct{}{}}
-	w.refs.Store(1)
-	return w
+	return &Weights{index: map[string]int{}, copies: map[*DeviceCopies]struct{}{}}
 }
 
 // Retain adds a reference. The caller holds one already, or knows one who does.
@@ -51,32 +49,13 @@ func (w *Weights) Retain() { w.use() }
 // Release gives a reference back; with the last one the device copies and the
 // memory are freed. One release too many does nothing.
 func (w *Weights) Release() {
-	for {
-		n := w.refs.Load()
-		if n == 0 {
-			return
-		}
-		if w.refs.CompareAndSwap(n, n-1) {
-			if n == 1 {
-				w.free()
-			}
-			return
-		}
+	if w.refs.Release() {
+		w.free()
 	}
 }
 
 // use adds a reference unless the last one has gone.
-func (w *Weights) use() bool {
-	for {
-		n := w.refs.Load()
-		if n == 0 {
-			return false
-		}
-		if w.refs.CompareAndSwap(n, n+1) {
-			return true
-		}
-	}
-}
+func (w *Weights) use() bool { return w.refs.Retain() }
 
 func (w *Weights) free() {
 	w.mu.Lock()
@@ -186,7 +165,7 @@ func (w *Weights) Len() int {
 // Find gives a tensor's index by name; NOT_FOUND, with the name that is most
 // alike.
 func (w *Weights) Find(name string) (int, error) {
-	if w.refs.Load() == 0 {
+	if !w.refs.Live() {
 		return 0, errReleased()
 	}
 	w.mu.RLock()
@@ -199,7 +178,7 @@ func (w *Weights) Find(name string) (int, error) {
 
 // At gives the tensor at an index, from 0; INVALID_ARGUMENT beyond the last.
 func (w *Weights) At(i int) (*Tensor, error) {
-	if w.refs.Load() == 0 {
+	if !w.refs.Live() {
 		return nil, errReleased()
 	}
 	w.mu.RLock()
