@@ -246,6 +246,7 @@ type maker struct {
 	inputs [][]byte // what in points at
 	out    []backend.Buffer
 	types  []tensor.Type // of the outputs
+	guards [][]byte      // what lies behind them
 	memory memory
 }
 
@@ -279,8 +280,14 @@ func (m *maker) leaf(o Operand, name string, data []byte) (ops.Ref, error) {
 	}
 }
 
+// guard lies behind every output and must stay as it is.
+var guard = bytes.Repeat([]byte{0xa5}, 64)
+
 func (m *maker) output(name string, r ops.Ref, t tensor.Type) error {
-	m.out = append(m.out, pointing(m.memory.bytes(m.t, t.Bytes())))
+	memory := m.memory.bytes(m.t, t.Bytes()+int64(len(guard)))
+	copy(memory[t.Bytes():], guard)
+	m.guards = append(m.guards, memory[t.Bytes():])
+	m.out = append(m.out, pointing(memory[:t.Bytes()]))
 	m.types = append(m.types, t)
 	return m.graph.Output(name, r)
 }
@@ -349,6 +356,11 @@ func (m *maker) run() ([]ops.Value, error) {
 func (m *maker) again() ([]ops.Value, error) {
 	if err := m.exec.Run(m.in, m.out, &m.options); err != nil {
 		return nil, err
+	}
+	for i, g := range m.guards {
+		if !bytes.Equal(g, guard) {
+			return nil, fmt.Errorf("a run wrote behind output %d", i)
+		}
 	}
 	got := make([]ops.Value, len(m.out))
 	for i, t := range m.types {

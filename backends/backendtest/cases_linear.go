@@ -86,6 +86,8 @@ func rope() []Case {
 			Case{In: []Operand{x(1, 8, 128), index(i32, 1000, 1)}, Attrs: a(m, number("base", 1e6))},
 			Case{In: []Operand{x(7, 2, 24), index(i32, 100, 7)}, Attrs: a(m, integer("dims", 10))},
 			Case{In: []Operand{x(3, 4, 64), index(i32, 400, 3)}, Attrs: a(m, number("scale", 0.25))},
+			Case{In: []Operand{x(3, 2, 5), index(i32, 100, 3)}, Attrs: a(m, integer("dims", 2))}, // heads of odd length
+			Case{In: []Operand{x(2, 3, 33), index(i32, 100, 2)}, Attrs: a(m, integer("dims", 32))},
 		)
 	}
 	return cases

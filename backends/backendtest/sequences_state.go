@@ -115,6 +115,34 @@ func readAfterWrite(t *testing.T, b backend.Backend) error {
 	return nil
 }
 
+// rowsMoved writes a state's own rows, and a part of them, to other places of it: what is
+// written is what was there before.
+func rowsMoved(t *testing.T, b backend.Backend) error {
+	s := newSketchpad(t, b, "rows")
+	all, v := s.add("all", state(f32, 5, 33))
+	some, w := s.add("some", state(f32, 5, 33))
+	places, _ := s.add("places", index(i32, 5, 5).of(1, 2, 3, 4, 0))
+	few, _ := s.add("few", index(i32, 5, 3).of(2, 3, 4))
+	first := s.op("slice", []ops.Ref{some}, integer("axis", 0), integer("end", 3))
+	s.result("turned", s.op("state_write", []ops.Ref{all, all, places}))
+	s.result("moved", s.op("state_write", []ops.Ref{some, first, few}))
+	if err := s.ready(); err != nil {
+		return err
+	}
+	got, err := s.run()
+	if err != nil {
+		return err
+	}
+	turned := floatsOf(f32, v.Type.Shape, func(i int) float64 { return v.F[(i+4*33)%(5*33)] })
+	moved := floatsOf(f32, w.Type.Shape, func(i int) float64 {
+		if i < 2*33 {
+			return w.F[i]
+		}
+		return w.F[i-2*33]
+	})
+	return errors.Join(near(got[0], turned, 0), near(got[1], moved, 0))
+}
+
 // executablesShare runs two programs on one stream in turn: scratch memory may be
 // shared, inputs, outputs and results may not, and a state is the same for both.
 func executablesShare(t *testing.T, b backend.Backend) (err error) {

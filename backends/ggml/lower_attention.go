@@ -8,7 +8,12 @@ import (
 	"qtsaccel/core/tensor"
 )
 
+// lowerRope leaves heads of odd length alone: ggml copies what does not turn by twos, one
+// element beyond the head's end.
 func lowerRope(c *call) node {
+	if c.In[0].Shape[2]%2 != 0 {
+		return none
+	}
 	return c.rope(c.rows(c.in(0)), c.index(1), ops.RopeDims(c.Call), c.Text("mode") == "interleaved", c.Real("base"), c.Real("scale"))
 }
 

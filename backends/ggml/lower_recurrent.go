@@ -33,5 +33,5 @@ func (c *call) widened(i int) node {
 	if d := c.In[i].DType; d.Float() && d != tensor.F32 {
 		return c.cast(c.in(i), tensor.F32)
 	}
-	return c.in(i)
+	return c.dense(c.in(i))
 }

@@ -17,6 +17,9 @@ func lowerStateWrite(c *call) node {
 	if !c.Has(2) {
 		return c.copyTo(values, state)
 	}
+	if values.root() == state.root() {
+		values = c.copy(values) // rows must not be read that were written already
+	}
 	s := c.In[0].Shape
 	row := s[1:].Elements()
 	n := c.In[1].Shape[0]

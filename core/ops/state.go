@@ -1,6 +1,10 @@
 package ops
 
-import "qtsaccel/core/tensor"
+import (
+	"slices"
+
+	"qtsaccel/core/tensor"
+)
 
 func init() {
 	register(&Op{
@@ -24,10 +28,14 @@ func init() {
 				}
 				return nil
 			}
+			values := in[1].F
+			if &values[0] == &out[0].F[0] { // the state itself, whose rows are written before they are read
+				values = slices.Clone(values)
+			}
 			copy(out[0].F, in[0].F) // nothing happens where both are the same memory
 			row := int(state.Shape[1:].Elements())
 			for i, position := range in[2].I {
-				for k, v := range in[1].F[i*row : (i+1)*row] {
+				for k, v := range values[i*row : (i+1)*row] {
 					out[0].F[int(position)*row+k] = round(state.DType, v)
 				}
 			}
