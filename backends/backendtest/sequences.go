@@ -21,6 +21,7 @@ func runSequences(t *testing.T, b backend.Backend) {
 		{"state across runs f32", func(t *testing.T, b backend.Backend) error { return stateAcrossRuns(t, b, f32) }},
 		{"state across runs f16", func(t *testing.T, b backend.Backend) error { return stateAcrossRuns(t, b, f16) }},
 		{"state read and written after it is written", readAfterWrite},
+		{"nothing left to do with a state that is written later", nothingLeft},
 		{"rows of a state moved within it", rowsMoved},
 		{"executables share states and scratch", executablesShare},
 		{"executables in any order", plansInAnyOrder},

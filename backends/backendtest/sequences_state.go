@@ -115,6 +115,36 @@ func readAfterWrite(t *testing.T, b backend.Backend) error {
 	return nil
 }
 
+// nothingLeft has operators whose decompositions leave nothing to do give a state's content
+// as it was before it was written.
+func nothingLeft(t *testing.T, b backend.Backend) error {
+	s := newSketchpad(t, b, "nothing left")
+	st, v := s.add("st", state(f32, 3, 5))
+	n, _ := s.add("n", x(3, 5).of(7))
+	s.result("padded", s.op("pad", []ops.Ref{st}, ints("pads", 0, 0, 0, 0), number("value", -1)))
+	s.result("wide", s.op("expand", []ops.Ref{st}, ints("shape", 3, 5)))
+	s.result("one", s.op("concat", []ops.Ref{st}, integer("axis", 0)))
+	s.result("again", s.op("reshape", []ops.Ref{st}, ints("shape", 3, 5)))
+	s.result("turned", s.op("transpose", []ops.Ref{st}, ints("axes", 0, 1)))
+	s.result("whole", s.op("slice", []ops.Ref{st}, integer("axis", 0)))
+	s.result("cast", s.op("cast", []ops.Ref{st}, text("dtype", "f32")))
+	before := len(s.out)
+	s.result("written", s.op("state_write", []ops.Ref{st, n}))
+	if err := s.ready(); err != nil {
+		return err
+	}
+	got, err := s.run()
+	if err != nil {
+		return err
+	}
+	for i := range before {
+		if err := near(got[i], v, 0); err != nil {
+			return fmt.Errorf("output %d: %w", i, err)
+		}
+	}
+	return nil
+}
+
 // rowsMoved writes a state's own rows, and a part of them, to other places of it: what is
 // written is what was there before.
 func rowsMoved(t *testing.T, b backend.Backend) error {

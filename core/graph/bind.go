@@ -113,6 +113,7 @@ func (s *Snapshot) Bind(dims []int64, supports func(*ops.Call) bool) (*Program, 
 		program:  &Program{Label: s.graph.label},
 		supports: supports,
 		placed:   map[ops.Ref]int{},
+		written:  map[ops.Ref]bool{},
 		missing:  map[string]int{},
 	}
 	for _, r := range s.inputs {
@@ -224,8 +225,9 @@ func (s *Snapshot) live() []bool {
 type binder struct {
 	program  *Program
 	supports func(*ops.Call) bool
-	placed   map[ops.Ref]int // the graph's tensors in the program
-	missing  map[string]int  // operators that cannot be had, counted
+	placed   map[ops.Ref]int  // the graph's tensors in the program
+	written  map[ops.Ref]bool // of the program's, those that are a state after it was written
+	missing  map[string]int   // operators that cannot be had, counted
 	origin   int
 	depth    int
 }
@@ -316,8 +318,27 @@ func (b *binder) add(c *ops.Call, in []ops.Ref) ([]ops.Ref, error) {
 		if got := b.program.Tensors[r].Type; !got.Equal(c.Out[i]) {
 			return nil, status.Errorf(status.Internal, "decomposition of %q gives %v for output %d, want %v", c.Op.Name, got, i, c.Out[i])
 		}
+		if b.isState(r) {
+			if out[i], err = b.look(r); err != nil {
+				return nil, status.Wrapf(err, "decomposition of %q", c.Op.Name)
+			}
+		}
 	}
 	return out, nil
+}
+
+// isState says whether a tensor is a state's memory, whose content later nodes may change.
+func (b *binder) isState(r ops.Ref) bool { return b.program.Tensors[r].Kind == State || b.written[r] }
+
+// look gives a state's content as it is now. A decomposition may end with the state itself
+// where nothing is left to do, padding of nothing for one; what the operator gives is a
+// tensor of its own all the same.
+func (b *binder) look(r ops.Ref) (ops.Ref, error) {
+	out, err := b.Add("reshape", []ops.Ref{r}, ops.IntsAttr("shape", b.program.Tensors[r].Type.Shape...))
+	if err != nil {
+		return ops.None, err
+	}
+	return out[0], nil
 }
 
 func (b *binder) append(c *ops.Call, in []ops.Ref) []ops.Ref {
@@ -329,6 +350,9 @@ func (b *binder) append(c *ops.Call, in []ops.Ref) []ops.Ref {
 	for i, t := range c.Out {
 		n.Out[i] = b.tensor(ProgramTensor{Kind: Result, Type: t})
 		out[i] = ops.Ref(n.Out[i])
+		if c.Op.Writes {
+			b.written[out[i]] = true
+		}
 	}
 	b.program.Nodes = append(b.program.Nodes, n)
 	return out
