@@ -28,7 +28,7 @@ const (
 )
 
 var wildValues = []float64{
-	math.NaN(), math.Inf(1), math.Inf(-1), 0, math.Copysign(0, -1), 1e-40, -1e-40, 1e4, -1e4, 1, -1,
+	math.NaN(), math.Inf(1), math.Inf(-1), 0, math.Copysign(0, -1), 1e-40, -1e-40, 1e3, -1e3, 1, -1,
 }
 
 // values makes a leaf's content: numbers that its dtype has, and their bytes.

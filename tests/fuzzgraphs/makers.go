@@ -73,7 +73,11 @@ func init() {
 			if !ok {
 				return
 			}
-			a, ok := g.want(ops.Activation, form{x.form[1]})
+			// Of a large angle f32 holds too little to say anything about its sine.
+			if x, ok = g.add("clamp", []Ref{x.ref}, ops.RealAttr("min", -20), ops.RealAttr("max", 20)); !ok {
+				return
+			}
+			a, ok := g.leaf(tensor.F32, form{x.form[1]}, "", pick(g, Normal, Positive))
 			b, ok2 := g.leaf(tensor.F32, form{x.form[1]}, "", Positive)
 			if ok && ok2 {
 				g.add(op.Name, []Ref{x.ref, a.ref, b.ref})
