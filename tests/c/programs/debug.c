@@ -22,7 +22,16 @@ int main(int argc, char **argv) {
     OK(qtsa_backend_options_init(&o, sizeof o));
     CHECK(o.debug == 0);
     if (variable) {
-        CHECK(!setenv("QTSACCEL_DEBUG_BACKEND", "", 1)); /* being there is enough */
+        static const char *const no[] = {"", "0", " Off ", "false", "NO"};
+        size_t i;
+        OK(qtsa_set_log_callback(on_line, NULL));
+        for (i = 0; i < sizeof no / sizeof *no; i++) {
+            CHECK(!setenv("QTSACCEL_DEBUG_BACKEND", no[i], 1));
+            OK(qtsa_backend_create(&o, &m.backend));
+            OK(qtsa_backend_free(m.backend));
+            CHECK(told[0] == 0);
+        }
+        CHECK(!setenv("QTSACCEL_DEBUG_BACKEND", "on", 1));
     } else {
         o.debug = 1;
     }
