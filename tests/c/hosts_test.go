@@ -75,7 +75,7 @@ func TestASetUserIDHostTrustsNoEnvironment(t *testing.T) {
 	host := filepath.Join(dir, "host")
 	gcc(t, "-std=c99", "-I", filepath.Join(root(t), "include"), "-o", host, "programs/set_user_id.c",
 		library, "-Wl,-rpath,"+lib)
-	require.NoError(t, os.Chmod(host, 0o4755)) //nolint:gosec // the point of the test
+	require.NoError(t, os.Chmod(host, 0o755|os.ModeSetuid)) //nolint:gosec // the point of the test
 
 	plugins := filepath.Join(dir, "plugins")
 	require.NoError(t, os.Mkdir(plugins, 0o755)) //nolint:gosec // see above
