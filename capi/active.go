@@ -7,14 +7,14 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"qtsaccel/core/session"
+	"qtsaccel/core/engine"
 	"qtsaccel/core/status"
 )
 
 // active is the backend that the process has settled on. activeHandle is a handle
 // of our own for it: undecided 0, settled that there is none noBackend.
 var (
-	active       session.Active
+	active       engine.Active
 	activeHandle atomic.Uint64
 	installing   sync.Mutex // whoever comes second finds the handle there
 )
@@ -29,7 +29,7 @@ func go_qtsa_backend_install(backend C.uintptr_t) C.qtsa_status {
 	return with(backends, backend, install)
 }
 
-func install(b *session.Backend) error {
+func install(b *engine.Backend) error {
 	installing.Lock()
 	defer installing.Unlock()
 	first, err := active.Install(b)

@@ -7,6 +7,7 @@ import (
 	"unicode/utf8"
 	"unsafe"
 
+	"qtsaccel/core/report"
 	"qtsaccel/core/status"
 	"qtsaccel/core/tensor"
 )
@@ -104,6 +105,15 @@ func fill(s string, buffer *C.char, capacity C.size_t, outSize *C.size_t) error 
 	copy(to, s)
 	to[need-1] = 0
 	return nil
+}
+
+// fillReport answers a _copy function with a report in a format.
+func fillReport(r report.Report, format C.int32_t, buffer *C.char, capacity C.size_t, outSize *C.size_t) error {
+	text, err := report.Format(format).Write(r)
+	if err != nil {
+		return err
+	}
+	return fill(text, buffer, capacity, outSize)
 }
 
 // An optionsStruct is a struct of the header that begins with struct_size.

@@ -12,7 +12,7 @@ import (
 	"qtsaccel/backends/ggml"
 	"qtsaccel/backends/providers"
 	"qtsaccel/core/choice"
-	"qtsaccel/core/session"
+	"qtsaccel/core/engine"
 	"qtsaccel/core/status"
 )
 
@@ -37,7 +37,7 @@ func go_qtsa_backend_create(options *C.const_backend_options, outBackend *C.uint
 		if err != nil {
 			return err
 		}
-		b, err := session.OpenBackend(r, environment.Get, available)
+		b, err := engine.Open(r, environment.Get, available)
 		if err != nil {
 			return err
 		}
@@ -102,22 +102,14 @@ func go_qtsa_backend_free(backend C.uintptr_t) C.qtsa_status {
 
 //export go_qtsa_backend_report_copy
 func go_qtsa_backend_report_copy(backend C.uintptr_t, format C.int32_t, buffer *C.char, capacity C.size_t, outSize *C.size_t) C.qtsa_status {
-	return with(backends, backend, func(b *session.Backend) error {
-		f := session.Format(format)
-		if err := f.Check(); err != nil {
-			return err
-		}
-		report, err := b.Report(f)
-		if err != nil {
-			return err
-		}
-		return fill(report, buffer, capacity, outSize)
+	return with(backends, backend, func(b *engine.Backend) error {
+		return fillReport(b.Report(), format, buffer, capacity, outSize)
 	})
 }
 
 //export go_qtsa_backend_name_copy
 func go_qtsa_backend_name_copy(backend C.uintptr_t, buffer *C.char, capacity C.size_t, outSize *C.size_t) C.qtsa_status {
-	return with(backends, backend, func(b *session.Backend) error {
+	return with(backends, backend, func(b *engine.Backend) error {
 		return fill(b.Name(), buffer, capacity, outSize)
 	})
 }

@@ -10,7 +10,6 @@ import (
 
 	"qtsaccel/backends/providers"
 	"qtsaccel/core/choice"
-	"qtsaccel/core/session"
 	"qtsaccel/core/status"
 )
 
@@ -106,21 +105,10 @@ func cut(to []C.char, text string) {
 //export go_qtsa_device_report_copy
 func go_qtsa_device_report_copy(format C.int32_t, buffer *C.char, capacity C.size_t, outSize *C.size_t) C.qtsa_status {
 	return guard(func() error {
-		f := session.Format(format)
-		if err := f.Check(); err != nil {
-			return err
-		}
 		list, err := counted()
 		if err != nil {
 			return err
 		}
-		if f == session.Text {
-			return fill(list.Text(), buffer, capacity, outSize)
-		}
-		report, err := list.JSON()
-		if err != nil {
-			return err
-		}
-		return fill(report, buffer, capacity, outSize)
+		return fillReport(list, format, buffer, capacity, outSize)
 	})
 }

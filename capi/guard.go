@@ -17,6 +17,7 @@ import (
 	"strings"
 	"unsafe"
 
+	"qtsaccel/core/engine"
 	"qtsaccel/core/graph"
 	"qtsaccel/core/guarded"
 	"qtsaccel/core/handle"
@@ -29,7 +30,7 @@ import (
 // The objects that the host has handles of.
 var (
 	handles     = handle.NewTable()
-	backends    = handle.NewSpace[*session.Backend](handles, handle.Backend)
+	backends    = handle.NewSpace[*engine.Backend](handles, handle.Backend)
 	weightsSets = handle.NewSpace[*weights.Weights](handles, handle.Weights)
 	graphs      = handle.NewSpace[*graph.Graph](handles, handle.Graph)
 	sessions    = handle.NewSpace[*session.Session](handles, handle.Session)

@@ -6,9 +6,9 @@ import "C"
 import (
 	"unsafe"
 
+	"qtsaccel/core/engine"
 	"qtsaccel/core/handle"
 	"qtsaccel/core/oplevel"
-	"qtsaccel/core/session"
 	"qtsaccel/core/status"
 	"qtsaccel/core/tensor"
 	"qtsaccel/core/weights"
@@ -46,7 +46,7 @@ func go_qtsa_matrix_desc_init(desc *C.qtsa_matrix_desc, structSize C.size_t) C.q
 
 //export go_qtsa_matrix_create
 func go_qtsa_matrix_create(backend C.uintptr_t, desc *C.const_matrix_desc, outMatrix *C.uintptr_t) C.qtsa_status {
-	return with(backends, backend, func(b *session.Backend) error {
+	return with(backends, backend, func(b *engine.Backend) error {
 		if desc == nil {
 			return status.Errorf(status.InvalidArgument, "desc is null")
 		}

@@ -7,10 +7,10 @@ import (
 	"math"
 	"unsafe"
 
+	"qtsaccel/core/engine"
 	"qtsaccel/core/handle"
 	"qtsaccel/core/oplevel"
 	"qtsaccel/core/ops"
-	"qtsaccel/core/session"
 	"qtsaccel/core/status"
 	"qtsaccel/core/tensor"
 )
@@ -19,7 +19,7 @@ import (
 // words, so that declining costs nothing.
 func calls(backend C.uintptr_t, body func(*oplevel.Calls) error) C.qtsa_status {
 	declined := false
-	code := with(backends, backend, func(b *session.Backend) error {
+	code := with(backends, backend, func(b *engine.Backend) error {
 		err := body(b.Calls())
 		if err == oplevel.ErrDeclined { //nolint:errorlint // it is never wrapped
 			declined = true
@@ -327,19 +327,8 @@ func go_qtsa_backend_calibrate(backend C.uintptr_t, how C.int32_t) C.qtsa_status
 //export go_qtsa_backend_stats_copy
 func go_qtsa_backend_stats_copy(backend C.uintptr_t, format C.int32_t, buffer *C.char, capacity C.size_t, outSize *C.size_t) C.qtsa_status {
 	return calls(backend, func(c *oplevel.Calls) error {
-		f := session.Format(format)
-		if err := f.Check(); err != nil {
-			return err
-		}
-		report := c.Stats()
-		if f == session.Text {
-			return fill(report.Text(), buffer, capacity, outSize)
-		}
-		words, err := report.JSON()
-		if err != nil {
-			return err
-		}
-		return fill(words, buffer, capacity, outSize)
+		stats := c.Stats()
+		return fillReport(&stats, format, buffer, capacity, outSize)
 	})
 }
 

@@ -157,14 +157,6 @@ func go_qtsa_plan_run(plan C.uintptr_t, inputs *C.const_input, nInputs C.size_t,
 //export go_qtsa_plan_placement_copy
 func go_qtsa_plan_placement_copy(plan C.uintptr_t, format C.int32_t, buffer *C.char, capacity C.size_t, outSize *C.size_t) C.qtsa_status {
 	return with(plans, plan, func(p *session.Plan) error {
-		f := session.Format(format)
-		if err := f.Check(); err != nil {
-			return err
-		}
-		placement, err := p.Placement(f)
-		if err != nil {
-			return err
-		}
-		return fill(placement, buffer, capacity, outSize)
+		return fillReport(p.Placement(), format, buffer, capacity, outSize)
 	})
 }

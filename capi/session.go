@@ -6,13 +6,14 @@ import "C"
 import (
 	"unsafe"
 
+	"qtsaccel/core/engine"
 	"qtsaccel/core/session"
 	"qtsaccel/core/status"
 )
 
 //export go_qtsa_session_create
 func go_qtsa_session_create(backend C.uintptr_t, outSession *C.uintptr_t) C.qtsa_status {
-	return with(backends, backend, func(b *session.Backend) error {
+	return with(backends, backend, func(b *engine.Backend) error {
 		s, err := session.New(b)
 		if err != nil {
 			return err

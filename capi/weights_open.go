@@ -8,7 +8,6 @@ import (
 	"slices"
 	"unsafe"
 
-	"qtsaccel/core/session"
 	"qtsaccel/core/status"
 	"qtsaccel/core/tensor"
 	"qtsaccel/core/weights"
@@ -156,18 +155,10 @@ func go_qtsa_weights_plan_memory(path *C.const_char, options *C.const_weights_op
 //export go_qtsa_weights_report_copy
 func go_qtsa_weights_report_copy(set C.uintptr_t, format C.int32_t, buffer *C.char, capacity C.size_t, outSize *C.size_t) C.qtsa_status {
 	return with(weightsSets, set, func(w *weights.Weights) error {
-		f := session.Format(format)
-		if err := f.Check(); err != nil {
-			return err
-		}
-		report := w.ReportText
-		if f == session.JSON {
-			report = w.ReportJSON
-		}
-		r, err := report()
+		r, err := w.Report()
 		if err != nil {
 			return err
 		}
-		return fill(r, buffer, capacity, outSize)
+		return fillReport(r, format, buffer, capacity, outSize)
 	})
 }

@@ -6,7 +6,7 @@ import "C"
 import (
 	"unsafe"
 
-	"qtsaccel/core/session"
+	"qtsaccel/core/engine"
 	"qtsaccel/core/status"
 	"qtsaccel/core/weights"
 )
@@ -34,7 +34,7 @@ func go_qtsa_upload_options_init(options *C.qtsa_upload_options, structSize C.si
 
 //export go_qtsa_weights_upload
 func go_qtsa_weights_upload(set, backend C.uintptr_t, options *C.const_upload_options) C.qtsa_status {
-	return withWeightsOn(set, backend, func(w *weights.Weights, b *session.Backend) error {
+	return withWeightsOn(set, backend, func(w *weights.Weights, b *engine.Backend) error {
 		o, err := readOptions((*uploadOptions)(unsafe.Pointer(options)), firstUploadOptions)
 		if err != nil {
 			return err
@@ -55,15 +55,15 @@ func go_qtsa_weights_upload(set, backend C.uintptr_t, options *C.const_upload_op
 
 //export go_qtsa_weights_device_bytes
 func go_qtsa_weights_device_bytes(set, backend C.uintptr_t, outBytes *C.uint64_t) C.qtsa_status {
-	return withWeightsOn(set, backend, func(w *weights.Weights, b *session.Backend) error {
+	return withWeightsOn(set, backend, func(w *weights.Weights, b *engine.Backend) error {
 		*outBytes = C.uint64_t(b.WeightBytes(w))
 		return nil
 	})
 }
 
 // withWeightsOn runs f with weights and a backend, both of which stay meanwhile.
-func withWeightsOn(set, backend C.uintptr_t, f func(w *weights.Weights, b *session.Backend) error) C.qtsa_status {
+func withWeightsOn(set, backend C.uintptr_t, f func(w *weights.Weights, b *engine.Backend) error) C.qtsa_status {
 	return with(weightsSets, set, func(w *weights.Weights) error {
-		return use(backends, backend, func(b *session.Backend) error { return f(w, b) })
+		return use(backends, backend, func(b *engine.Backend) error { return f(w, b) })
 	})
 }

@@ -1,7 +1,6 @@
 package providers
 
 import (
-	"encoding/json"
 	"fmt"
 	"strings"
 	"text/tabwriter"
@@ -46,12 +45,6 @@ func (l *Listing) Text() string {
 		fmt.Fprintln(&b, n)
 	}
 	return b.String()
-}
-
-// JSON tells it to a program.
-func (l *Listing) JSON() (string, error) {
-	text, err := json.MarshalIndent(l, "", "  ")
-	return string(text), err
 }
 
 // apis are the names of a card, one for each API.

@@ -11,6 +11,7 @@ import (
 	"unsafe"
 
 	"qtsaccel/core/choice"
+	"qtsaccel/core/engine"
 	"qtsaccel/core/mem"
 	"qtsaccel/core/osfile"
 	"qtsaccel/core/session"
@@ -42,7 +43,7 @@ const (
 func (b *bench) gpu(api, out string, r *gpuResult) error {
 	runtime.LockOSThread() // CUDA's context is the thread's
 	defer runtime.UnlockOSThread()
-	opened, err := session.OpenBackend(choice.Request{Backend: api, PluginDir: b.plugins}, os.Getenv, b.build.All())
+	opened, err := engine.Open(choice.Request{Backend: api, PluginDir: b.plugins}, os.Getenv, b.build.All())
 	if err != nil {
 		why := err.Error()
 		r.NotRun = &why

@@ -16,6 +16,7 @@ import (
 	"qtsaccel/backends/providers"
 	"qtsaccel/core/backend"
 	"qtsaccel/core/choice"
+	"qtsaccel/core/engine"
 	"qtsaccel/core/graph"
 	"qtsaccel/core/mem"
 	"qtsaccel/core/ops"
@@ -32,7 +33,7 @@ const (
 // bench has what measurements use.
 type bench struct {
 	build    *providers.Set
-	backend  *session.Backend
+	backend  *engine.Backend
 	session  *session.Session
 	plugins  string
 	f16, f32 string // files of 1 GiB
@@ -50,7 +51,7 @@ func newBench(out, plugins string) (*bench, error) {
 		}
 		return os.Getenv(name)
 	}, "")
-	if b.backend, err = session.OpenBackend(choice.Request{Backend: "cpu", PluginDir: b.plugins}, os.Getenv, b.build.All()); err != nil {
+	if b.backend, err = engine.Open(choice.Request{Backend: "cpu", PluginDir: b.plugins}, os.Getenv, b.build.All()); err != nil {
 		return nil, err
 	}
 	b.session, err = session.New(b.backend)

@@ -20,14 +20,10 @@ func devices(args []string, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	text := list.Text()
 	if *asJSON {
-		if text, err = list.JSON(); err != nil {
-			return err
-		}
-		text += "\n"
+		return writeJSON(out, list)
 	}
-	_, err = io.WriteString(out, text)
+	_, err = io.WriteString(out, list.Text())
 	return err
 }
 

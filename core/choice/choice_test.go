@@ -275,10 +275,10 @@ func TestReport(t *testing.T) {
 	} {
 		require.Contains(t, text, w)
 	}
-	machine, err := report.JSON()
+	machine, err := json.Marshal(report)
 	require.NoError(t, err)
 	var back Report
-	require.NoError(t, json.Unmarshal([]byte(machine), &back))
+	require.NoError(t, json.Unmarshal(machine, &back))
 	require.Equal(t, *report, back)
 }
 

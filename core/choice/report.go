@@ -1,7 +1,6 @@
 package choice
 
 import (
-	"encoding/json"
 	"fmt"
 	"strings"
 
@@ -74,10 +73,4 @@ func (r *Report) Text() string {
 		fmt.Fprintf(&b, "note:      %s\n", n)
 	}
 	return b.String()
-}
-
-// JSON tells the report to a program.
-func (r *Report) JSON() (string, error) {
-	text, err := json.MarshalIndent(r, "", "  ")
-	return string(text), err
 }

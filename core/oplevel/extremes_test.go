@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"qtsaccel/core/mem"
+	"qtsaccel/core/report"
 	"qtsaccel/core/status"
 )
 
@@ -173,8 +174,8 @@ func TestThresholdsAreFinite(t *testing.T) {
 		}
 	}
 	require.NoError(t, c.SetThreshold("matmul", Threshold{never, never}))
-	report := c.Stats()
-	text, err := report.JSON()
+	stats := c.Stats()
+	text, err := report.JSON.Write(&stats)
 	require.NoError(t, err)
 	require.Contains(t, text, `"min_flops": 1.797`)
 }

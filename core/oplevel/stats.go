@@ -1,7 +1,6 @@
 package oplevel
 
 import (
-	"encoding/json"
 	"fmt"
 	"math/bits"
 	"sort"
@@ -9,8 +8,6 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
-
-	"qtsaccel/core/status"
 )
 
 // stats counts what the calls did.
@@ -170,15 +167,6 @@ func (c *Calls) ResetStats() {
 	c.stats.mu.Lock()
 	defer c.stats.mu.Unlock()
 	c.stats.ops, c.stats.since = nil, time.Now()
-}
-
-// JSON tells the report to a program.
-func (r *Report) JSON() (string, error) {
-	text, err := json.MarshalIndent(r, "", "  ")
-	if err != nil {
-		return "", status.Errorf(status.Internal, "statistics: %w", err)
-	}
-	return string(text), nil
 }
 
 // Text tells the report to a person.

@@ -1,20 +1,22 @@
 package session
 
 import (
-	"encoding/json"
 	"fmt"
 	"strings"
 
 	"qtsaccel/core/backend"
 )
 
-type placement struct {
+// Placement tells what a plan is made of and where its nodes run.
+type Placement struct {
 	Graph     string              `json:"graph"`
 	Cache     CacheStats          `json:"cache"`
-	Instances []instancePlacement `json:"instances"`
+	Instances []InstancePlacement `json:"instances"`
+	dims      []string            // the names of the dynamic dimensions, in their order
 }
 
-type instancePlacement struct {
+// InstancePlacement is that of an instance of the plan.
+type InstancePlacement struct {
 	Dims  map[string]int64 `json:"dims,omitempty"`
 	FLOPs float64          `json:"flops"` // of a run, by the operators' formulas
 	Bytes int64            `json:"bytes"` // that its operators read and write
@@ -22,25 +24,25 @@ type instancePlacement struct {
 }
 
 // Placement tells what the plan is made of and where its nodes run.
-func (p *Plan) Placement(f Format) (string, error) {
+func (p *Plan) Placement() *Placement {
 	p.session.turn.Lock()
 	defer p.session.turn.Unlock()
-	r := placement{Graph: p.graph.Label(), Cache: p.stats, Instances: []instancePlacement{}}
+	r := &Placement{Graph: p.graph.Label(), Cache: p.stats, Instances: []InstancePlacement{}}
+	for _, d := range p.graph.Dims() {
+		r.dims = append(r.dims, d.Name)
+	}
 	for _, i := range p.instances {
 		dims := map[string]int64{}
-		for n, d := range p.graph.Dims() {
-			dims[d.Name] = i.dims[n]
+		for n, name := range r.dims {
+			dims[name] = i.dims[n]
 		}
-		r.Instances = append(r.Instances, instancePlacement{dims, i.flops, i.bytes, i.exec.Placement()})
+		r.Instances = append(r.Instances, InstancePlacement{dims, i.flops, i.bytes, i.exec.Placement()})
 	}
-	if f == JSON {
-		text, err := json.MarshalIndent(r, "", "  ")
-		return string(text), err
-	}
-	return r.text(p), nil
+	return r
 }
 
-func (r *placement) text(p *Plan) string {
+// Text tells it to people.
+func (r *Placement) Text() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "graph %q: %d instances, %d hits, %d builds, %d evictions\n",
 		r.Graph, len(r.Instances), r.Cache.Hits, r.Cache.Builds, r.Cache.Evictions)
@@ -49,8 +51,8 @@ func (r *placement) text(p *Plan) string {
 		for _, n := range i.Nodes {
 			total += n.Count
 		}
-		for _, d := range p.graph.Dims() {
-			fmt.Fprintf(&b, "  %s=%d", d.Name, i.Dims[d.Name])
+		for _, name := range r.dims {
+			fmt.Fprintf(&b, "  %s=%d", name, i.Dims[name])
 		}
 		fmt.Fprintf(&b, "  %d nodes, %d bytes of inputs and outputs, %d bytes of shared scratch\n", total, i.IOBytes, i.ScratchBytes)
 		fmt.Fprintf(&b, "    a run computes %.3g operations on %.3g bytes\n", i.FLOPs, float64(i.Bytes))

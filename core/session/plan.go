@@ -56,8 +56,8 @@ func NewPlan(s *Session, g *graph.Graph, o Options) (*Plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &Plan{session: s, graph: snapshot, capacity: o.MaxInstances, supports: s.backend.impl.Supports}
-	if a, ok := s.backend.impl.(backend.Assisted); ok && o.Strict {
+	p := &Plan{session: s, graph: snapshot, capacity: o.MaxInstances, supports: s.backend.Impl().Supports}
+	if a, ok := s.backend.Impl().(backend.Assisted); ok && o.Strict {
 		p.supports = a.Own
 	}
 	if err := p.check(); err != nil {
@@ -171,11 +171,11 @@ func (p *Plan) Run(in, out []backend.Buffer, o RunOptions) error {
 		return status.Wrapf(err, "graph %q", p.graph.Label())
 	}
 	p.options = backend.RunOptions{Threads: o.Threads, Timing: o.Timing, Cancel: s.cancel}
-	if s.backend.debug != nil && o.Timing == nil {
+	if s.backend.Debug() != nil && o.Timing == nil {
 		p.options.Timing = &p.timing
 	}
 	err = i.exec.Run(in, out, &p.options)
-	if s.backend.debug != nil && err == nil {
+	if s.backend.Debug() != nil && err == nil {
 		p.debugRun(p.options.Timing)
 	}
 	p.options.Timing = nil

@@ -1,3 +1,5 @@
+// Package session runs graphs: a Session is one stream of work on a backend, with its
+// state, and has the Plans that are made on it.
 package session
 
 import (
@@ -9,6 +11,7 @@ import (
 	"unsafe"
 
 	"qtsaccel/core/backend"
+	"qtsaccel/core/engine"
 	"qtsaccel/core/mem"
 	"qtsaccel/core/refcount"
 	"qtsaccel/core/status"
@@ -18,7 +21,7 @@ import (
 // Session is one stream of work on a backend, with its state. Calls on it take
 // turns.
 type Session struct {
-	backend *Backend
+	backend *engine.Backend
 	refs    refcount.Counter
 	// cancel is looked at by the backend while it computes, hence outside Go's
 	// heap.
@@ -31,12 +34,12 @@ type Session struct {
 }
 
 // New makes a session with one reference; it retains the backend.
-func New(b *Backend) (*Session, error) {
+func New(b *engine.Backend) (*Session, error) {
 	home, err := mem.Alloc(int64(unsafe.Sizeof(backend.CancelFlag(0))))
 	if err != nil {
 		return nil, status.Wrapf(err, "session")
 	}
-	stream, err := b.impl.NewStream()
+	stream, err := b.Impl().NewStream()
 	if err != nil {
 		_ = mem.Free(home)
 		return nil, status.Wrapf(err, "session")

@@ -3,7 +3,6 @@ package session
 import (
 	"encoding/json"
 	"fmt"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -13,9 +12,11 @@ import (
 
 	"qtsaccel/core/backend"
 	"qtsaccel/core/choice"
+	"qtsaccel/core/engine"
 	"qtsaccel/core/graph"
 	"qtsaccel/core/mem"
 	"qtsaccel/core/ops"
+	"qtsaccel/core/report"
 	"qtsaccel/core/status"
 	"qtsaccel/core/tensor"
 	"qtsaccel/core/weights"
@@ -111,10 +112,10 @@ func (e *fakeExec) Placement() backend.Placement {
 }
 func (e *fakeExec) Close() error { e.fake.execs.Add(-1); return nil }
 
-func open(t *testing.T, f *fake) *Backend {
+func open(t *testing.T, f *fake) *engine.Backend {
 	t.Helper()
 	live := mem.Live()
-	b, err := OpenBackend(choice.Request{Backend: "cpu"}, func(string) string { return "" },
+	b, err := engine.Open(choice.Request{Backend: "cpu"}, func(string) string { return "" },
 		map[string]choice.Provider{"cpu": {Open: func(choice.Request, choice.Device) (backend.Backend, error) { return f, nil }}})
 	require.NoError(t, err)
 	t.Cleanup(func() {
@@ -201,11 +202,11 @@ func TestInstancesAreKeptAndBounded(t *testing.T) {
 	require.Equal(t, CacheStats{Hits: 2, Builds: 4, Evictions: 2}, p.stats)
 	require.EqualValues(t, 2, f.execs.Load())
 
-	text, err := p.Placement(Text)
-	require.NoError(t, err)
+	text := p.Placement().Text()
 	require.Contains(t, text, "2 hits, 4 builds, 2 evictions")
+	require.Contains(t, text, "n=2  1 nodes")
 	require.Contains(t, text, "1 × relu on fake")
-	machine, err := p.Placement(JSON)
+	machine, err := report.JSON.Write(p.Placement())
 	require.NoError(t, err)
 	var back struct {
 		Cache     CacheStats
@@ -324,7 +325,7 @@ func (h helped) Fallback() backend.Backend { return &fake{} }
 
 func TestStrictRefusesWhatTheFallbackTakes(t *testing.T) {
 	f := helped{&fake{only: "linear"}}
-	b, err := OpenBackend(choice.Request{Backend: "cpu"}, func(string) string { return "" },
+	b, err := engine.Open(choice.Request{Backend: "cpu"}, func(string) string { return "" },
 		map[string]choice.Provider{"cpu": {Open: func(choice.Request, choice.Device) (backend.Backend, error) { return f, nil }}})
 	require.NoError(t, err)
 	defer b.Release()
@@ -398,25 +399,4 @@ func TestARunAllocatesNothing(t *testing.T) {
 			panic(err)
 		}
 	}))
-}
-
-func TestReportAndName(t *testing.T) {
-	b := open(t, &fake{})
-	require.Equal(t, "fake (copies)", b.Name())
-	text, err := b.Report(Text)
-	require.NoError(t, err)
-	require.True(t, strings.HasPrefix(text, "requested: cpu (option)"), text)
-	require.NotContains(t, text, "streams were made")
-	require.NoError(t, JSON.Check())
-	require.Equal(t, status.InvalidArgument, status.Of(Format(2).Check()))
-
-	// What a backend notes later is in later reports.
-	s, err := New(b)
-	require.NoError(t, err)
-	defer s.Release()
-	for _, f := range []Format{Text, JSON} {
-		text, err = b.Report(f)
-		require.NoError(t, err)
-		require.Contains(t, text, "streams were made: 1")
-	}
 }

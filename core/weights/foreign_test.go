@@ -113,8 +113,9 @@ func TestNarrowTypesAreWidened(t *testing.T) {
 			require.Equal(t, want.typ, tensorOf(t, w, name).Type.String())
 			require.Equal(t, want.values, valuesOf(t, w, name), name)
 		}
-		text, err := w.ReportText()
+		said, err := w.Report()
 		require.NoError(t, err)
+		text := said.Text()
 		for _, words := range []string{"from BOOL", "from F8_E4M3", "from F64", "rounded to f32", "is [1, 1, 1, 1, 2] in the file"} {
 			require.Contains(t, text, words)
 		}
@@ -208,8 +209,9 @@ func TestForeignTensorsAreListedAndRefused(t *testing.T) {
 		require.Len(t, all, 1)
 	}
 	requireError(t, w.Save(t.TempDir()+"/x.gguf", nil, nil), status.Unsupported, path)
-	text, err := w.ReportText()
+	said, err := w.Report()
 	require.NoError(t, err)
+	text := said.Text()
 	for _, words := range []string{`"nv"`, "NVFP4[2, 64]", "F16[2, 3, 1, 2, 5]", "foreign", "72 bytes", "the library has no type NVFP4", "6 tensors, 8 bytes copied, 0 mapped"} {
 		require.Contains(t, text, words)
 	}
@@ -224,8 +226,9 @@ func TestForeignTensorsAreListedAndRefused(t *testing.T) {
 	defer w2.Release()
 	require.Equal(t, 1, w2.Len())
 	require.NoError(t, w2.Save(t.TempDir()+"/x.gguf", nil, nil))
-	text, err = w2.ReportText()
+	said, err = w2.Report()
 	require.NoError(t, err)
+	text = said.Text()
 	require.Equal(t, 5, strings.Count(text, "skipped"))
 	for _, rule := range []Rule{{Pattern: "*", Skip: true, DType: tensor.F16}, {Pattern: "*", Skip: true, Rename: "x"}} {
 		_, err = OpenWith(path, Options{Rules: []Rule{rule}})

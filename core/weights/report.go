@@ -1,17 +1,15 @@
 package weights
 
 import (
-	"encoding/json"
 	"fmt"
 	"strings"
 	"text/tabwriter"
 
-	"qtsaccel/core/status"
 	"qtsaccel/core/tensor"
 )
 
-// storedInfo is a line of the report.
-type storedInfo struct {
+// StoredInfo is a line of the report.
+type StoredInfo struct {
 	Name      string  `json:"name"`
 	FileName  string  `json:"file_name"`
 	Shape     []int64 `json:"shape"`
@@ -22,19 +20,24 @@ type storedInfo struct {
 	Note      string  `json:"note,omitempty"`
 }
 
-// storedReport is what became of a file's tensors.
-type storedReport struct {
-	Tensors     []storedInfo `json:"tensors"`
+// Report is what became of a file's tensors.
+type Report struct {
+	Tensors     []StoredInfo `json:"tensors"`
 	CopiedBytes int64        `json:"copied_bytes"`
 	MappedBytes int64        `json:"mapped_bytes"`
 }
 
-func (w *Weights) report() storedReport {
-	r := storedReport{Tensors: []storedInfo{}}
+// Report says of each tensor of the file in which type and where it was put, and why a
+// rule was not followed to the letter.
+func (w *Weights) Report() (*Report, error) {
+	if !w.refs.Live() {
+		return nil, errReleased()
+	}
+	r := &Report{Tensors: []StoredInfo{}}
 	for _, s := range w.stored {
 		t := s.From
 		t.DType = s.As
-		info := storedInfo{
+		info := StoredInfo{
 			s.Name, s.FileName, append([]int64{}, t.Shape...), s.FileDType, s.As.String(), s.Placement.String(), t.Bytes(), s.Note,
 		}
 		if s.Foreign || s.Skipped {
@@ -53,16 +56,11 @@ func (w *Weights) report() storedReport {
 			r.CopiedBytes += t.Bytes()
 		}
 	}
-	return r
+	return r, nil
 }
 
-// ReportText says of each tensor of the file in which type and where it was put,
-// and why a rule was not followed to the letter.
-func (w *Weights) ReportText() (string, error) {
-	if !w.refs.Live() {
-		return "", errReleased()
-	}
-	r := w.report()
+// Text tells it to people.
+func (r *Report) Text() string {
 	var b strings.Builder
 	t := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
 	for _, s := range r.Tensors {
@@ -81,21 +79,7 @@ func (w *Weights) ReportText() (string, error) {
 		}
 		fmt.Fprintf(t, "%q\t%s%v\t%s\t%d bytes\t%s\t%s\n", s.Name, s.As, tensor.Shape(s.Shape), s.Placement, s.Bytes, from, s.Note)
 	}
-	if err := t.Flush(); err != nil {
-		return "", status.Errorf(status.Internal, "%w", err) // a Builder takes all
-	}
+	_ = t.Flush() // a Builder takes all
 	fmt.Fprintf(&b, "%d tensors, %d bytes copied, %d mapped\n", len(r.Tensors), r.CopiedBytes, r.MappedBytes)
-	return b.String(), nil
-}
-
-// ReportJSON is the same as JSON.
-func (w *Weights) ReportJSON() (string, error) {
-	if !w.refs.Live() {
-		return "", errReleased()
-	}
-	text, err := json.Marshal(w.report())
-	if err != nil {
-		return "", status.Errorf(status.Internal, "%w", err)
-	}
-	return string(text), nil
+	return b.String()
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"qtsaccel/core/quant"
+	"qtsaccel/core/report"
 	"qtsaccel/core/status"
 	"qtsaccel/core/tensor"
 )
@@ -243,27 +244,29 @@ func TestReport(t *testing.T) {
 	path, _ := floatsFile(t, tensor.Shape{3, 64}, tensor.Shape{64}, tensor.Shape{3, 172})
 	w, err := OpenWith(path, Options{Placement: Mapped, Rules: []Rule{{Pattern: "*", DType: tensor.Q8_0, Rename: "w*"}}})
 	require.NoError(t, err)
-	text, err := w.ReportText()
+	said, err := w.Report()
 	require.NoError(t, err)
+	text := said.Text()
 	for _, words := range []string{
 		`"w0"  q8_0[3, 64]`, "copied  204 bytes", `from "0" f32`, `"w1"  f32[64]`, "mapped  256 bytes", "has a single dimension",
 		`"w2"  f16[3, 172]`, "rows of 172 do not fit q8_0", "3 tensors, 1236 bytes copied, 256 mapped",
 	} {
 		require.Contains(t, text, words)
 	}
-	asJSON, err := w.ReportJSON()
+	asJSON, err := report.JSON.Write(said)
 	require.NoError(t, err)
-	var r storedReport
+	var r Report
 	require.NoError(t, json.Unmarshal([]byte(asJSON), &r))
-	require.Equal(t, w.report(), r)
-	require.Equal(t, storedInfo{"w2", "2", []int64{3, 172}, "f32", "f16", "copied", 1032, "rows of 172 do not fit q8_0"}, r.Tensors[2])
+	require.Equal(t, *said, r)
+	require.Equal(t, StoredInfo{"w2", "2", []int64{3, 172}, "f32", "f16", "copied", 1032, "rows of 172 do not fit q8_0"}, r.Tensors[2])
 	w.Release()
-	_, err = w.ReportText()
+	_, err = w.Report()
 	requireError(t, err, status.InvalidState)
 	empty := New()
 	defer empty.Release()
-	text, err = empty.ReportText()
+	said, err = empty.Report()
 	require.NoError(t, err)
+	text = said.Text()
 	require.Equal(t, "0 tensors, 0 bytes copied, 0 mapped\n", text)
 }
 

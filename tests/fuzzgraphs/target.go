@@ -13,13 +13,13 @@ import (
 	"qtsaccel/backends/reference"
 	"qtsaccel/core/backend"
 	"qtsaccel/core/choice"
-	"qtsaccel/core/session"
+	"qtsaccel/core/engine"
 )
 
 // Target is a device that cases are tried on.
 type Target struct {
 	Name    string
-	backend *session.Backend
+	backend *engine.Backend
 	bits    int // of the factors of products
 	host    *host
 }
@@ -57,7 +57,7 @@ func openTarget(spec, pluginDir string, threads int) (*Target, error) {
 		return impl, err
 	}
 	getenv := func(string) string { return "" }
-	b, err := session.OpenBackend(choice.Request{Backend: "cpu"}, getenv, map[string]choice.Provider{"cpu": {Open: open}})
+	b, err := engine.Open(choice.Request{Backend: "cpu"}, getenv, map[string]choice.Provider{"cpu": {Open: open}})
 	if err != nil {
 		return nil, err
 	}

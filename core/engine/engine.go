@@ -1,6 +1,6 @@
-// Package session runs graphs: a Backend that sessions share, a Session with its
-// state, and the Plans that are made on it.
-package session
+// Package engine has the backends of a process: each is opened once and shared by its
+// users, who are sessions and operator-level calls.
+package engine
 
 import (
 	"errors"
@@ -9,7 +9,6 @@ import (
 	"qtsaccel/core/choice"
 	"qtsaccel/core/oplevel"
 	"qtsaccel/core/refcount"
-	"qtsaccel/core/status"
 )
 
 // Backend is a backend that its users share; it is closed when the last lets go.
@@ -17,12 +16,12 @@ type Backend struct {
 	impl   backend.Backend
 	report *choice.Report
 	calls  *oplevel.Calls
-	debug  func(line string) // nil: nobody wants to know
+	debug  func(line string)
 	refs   refcount.Counter
 }
 
-// OpenBackend makes a backend as [choice.Choose] does, with one reference.
-func OpenBackend(r choice.Request, getenv func(string) string, providers map[string]choice.Provider) (*Backend, error) {
+// Open makes a backend as [choice.Choose] does, with one reference.
+func Open(r choice.Request, getenv func(string) string, providers map[string]choice.Provider) (*Backend, error) {
 	impl, report, err := choice.Choose(r, getenv, providers)
 	debugChoice(r.Debug, report, err)
 	if err != nil {
@@ -36,6 +35,13 @@ func OpenBackend(r choice.Request, getenv func(string) string, providers map[str
 	b.calls = oplevel.New(impl, oplevel.Around{Owner: b, Getenv: getenv})
 	return b, nil
 }
+
+// Impl is the backend itself. It is open as long as the caller holds a reference.
+func (b *Backend) Impl() backend.Backend { return b.impl }
+
+// Debug is told, a line at a time, what the backend's users do; nil: nobody wants to
+// know.
+func (b *Backend) Debug() func(line string) { return b.debug }
 
 // Calls are the operator-level calls on the backend.
 func (b *Backend) Calls() *oplevel.Calls { return b.calls }
@@ -54,34 +60,14 @@ func (b *Backend) Release() {
 
 // Report tells how the backend was chosen and what it is, with what it has come to note
 // since.
-func (b *Backend) Report(f Format) (string, error) {
+func (b *Backend) Report() *choice.Report {
 	now := *b.report
 	now.Backend = b.impl.Info()
-	if f == JSON {
-		return now.JSON()
-	}
-	return now.Text(), nil
+	return &now
 }
 
 // Name is what computes, then the device's own name.
 func (b *Backend) Name() string {
 	i := b.report.Backend
 	return i.Name + " (" + i.Description + ")"
-}
-
-// Format is the form of a report; the values are the header's QTSA_FORMAT_*.
-type Format int32
-
-// The formats.
-const (
-	Text Format = 0
-	JSON Format = 1
-)
-
-// Check says whether the format is one of those.
-func (f Format) Check() error {
-	if f != Text && f != JSON {
-		return status.Errorf(status.InvalidArgument, "format is %d, want 0 (text) or 1 (JSON)", int32(f))
-	}
-	return nil
 }
