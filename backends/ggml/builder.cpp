@@ -75,10 +75,18 @@ void shim_upload(shim_builder *b, int32_t input, ggml_tensor *leaf, bool narrow)
     });
 }
 
-void shim_mask(shim_builder *b, int32_t input, ggml_tensor *leaf, int64_t window) {
+void shim_mask(shim_builder *b, int32_t input, ggml_tensor *leaf, int64_t window, bool wide) {
     b->node([&](ggml_context *) {
         b->leaves.push_back(leaf);
-        b->masks.push_back({input, leaf, window});
+        b->masks.push_back({input, leaf, window, wide});
+        return leaf;
+    });
+}
+
+void shim_rope_frequencies(shim_builder *b, ggml_tensor *leaf, double base, double scale) {
+    b->node([&](ggml_context *) {
+        b->leaves.push_back(leaf);
+        b->frequencies.push_back({leaf, base, scale});
         return leaf;
     });
 }

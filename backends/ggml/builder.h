@@ -5,6 +5,7 @@
 #include <cstring>
 #include <vector>
 
+#include "cpu_rope.h"
 #include "guard.h"
 #include "mask.h"
 #include "sequence.h"
@@ -42,6 +43,7 @@ struct shim_builder {
     std::vector<shim::upload> uploads;
     std::vector<shim::mask> masks;
     std::vector<shim::sequence> sequences;
+    std::vector<shim::rope_frequencies> frequencies;
     std::vector<shim::download> downloads;
 
     shim::status status = shim::ok;

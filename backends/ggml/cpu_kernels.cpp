@@ -2,8 +2,12 @@
 
 #include <algorithm>
 #include <cstring>
-#include <functional>
+#include <limits>
+#include <type_traits>
 
+#include "cpu_attention.h"
+#include "cpu_norm.h"
+#include "cpu_rope.h"
 #include "cpu_variants.h"
 #include "shim_ops.h"
 
@@ -50,11 +54,28 @@ void pick(ggml_tensor *dst, int ith, int nth, Pick &&choose) {
     });
 }
 
+/*
+ * A number in another type, as the operator table says: a float becomes the integer
+ * nearest to what is left of it behind the point, NaN becomes 0; of an integer the low
+ * bits stay.
+ */
+template <class To, class From>
+To converted(From x) {
+    if constexpr (std::is_floating_point_v<From> && std::is_integral_v<To>) {
+        using limits = std::numeric_limits<To>;
+        if (x != x) return 0;
+        // As floats the limits may be rounded, to one more than the greatest number.
+        if (x >= static_cast<From>(limits::max())) return limits::max();
+        if (x <= static_cast<From>(limits::min())) return limits::min();
+    }
+    return static_cast<To>(x);
+}
+
 template <class From, class To>
 void convert(const void *from, void *to, part p) {
     const From *x = static_cast<const From *>(from);
     To *y = static_cast<To *>(to);
-    for (int64_t i = p.begin; i < p.end; i++) y[i] = static_cast<To>(x[i]);
+    for (int64_t i = p.begin; i < p.end; i++) y[i] = converted<To>(x[i]);
 }
 
 template <class From>
@@ -104,6 +125,80 @@ inline float hyperbolic_tangent(float x) { return 2 * sigmoid(2 * x) - 1; }
 #else
 #define FOR_EVERY_X86
 #endif
+
+/* The order of argmax and top_k: NaN first, then the largest. */
+inline bool before(float a, float b) { return a > b || (a != a && b == b); }
+
+/* The largest of n numbers, or a NaN. */
+FOR_EVERY_X86 float largest(const float *x, int64_t n) {
+    float top[lane], unordered[lane] = {};
+    for (int64_t j = 0; j < lane; j++) top[j] = x[0];
+    int64_t i = 0;
+    for (; i + lane <= n; i += lane) {
+        for (int64_t j = 0; j < lane; j++) {
+            top[j] = x[i + j] > top[j] ? x[i + j] : top[j];
+            unordered[j] = x[i + j] != x[i + j] ? x[i + j] : unordered[j];
+        }
+    }
+    float y = x[0];
+    for (; i < n; i++) y = before(x[i], y) ? x[i] : y;
+    for (int64_t j = 0; j < lane; j++) {
+        if (unordered[j] != 0) return unordered[j];
+        y = before(top[j], y) ? top[j] : y;
+    }
+    return y;
+}
+
+int64_t first_largest(const float *x, int64_t n) {
+    const float top = largest(x, n);
+    return std::find_if(x, x + n, [top](float v) { return v == top || (v != v && top != top); }) - x;
+}
+
+FOR_EVERY_X86 void clamp(const float *x, int64_t n, float least, float most, float *y) {
+    int64_t i = 0;
+    for (; i + lane <= n; i += lane) {
+        for (int64_t j = 0; j < lane; j++) {
+            const float v = x[i + j] < least ? least : x[i + j];
+            y[i + j] = v > most ? most : v;
+        }
+    }
+    for (; i < n; i++) {
+        const float v = x[i] < least ? least : x[i];
+        y[i] = v > most ? most : v;
+    }
+}
+
+FOR_EVERY_X86 void leak(const float *x, int64_t n, float slope, float *y) {
+    int64_t i = 0;
+    for (; i + lane <= n; i += lane) {
+        for (int64_t j = 0; j < lane; j++) y[i + j] = x[i + j] > 0 ? x[i + j] : slope * x[i + j];
+    }
+    for (; i < n; i++) y[i] = x[i] > 0 ? x[i] : slope * x[i];
+}
+
+/* Calls f with each row of dst, dense, and of src[0], whose rows are packed, and their length. */
+template <class F>
+void each_row(ggml_tensor *dst, int ith, int nth, F &&f) {
+    const ggml_tensor *x = dst->src[0];
+    const part all(x->ne[0] * rows_of(x), ith, nth);
+    float *y = static_cast<float *>(dst->data);
+    // Parts of rows, so that one long row is shared, too.
+    for (int64_t at = all.begin; at < all.end;) {
+        const int64_t row = at / x->ne[0], i = at % x->ne[0], n = std::min(x->ne[0] - i, all.end - at);
+        const int64_t i1 = row % x->ne[1], i2 = row / x->ne[1] % x->ne[2], i3 = row / x->ne[1] / x->ne[2];
+        const char *from = static_cast<const char *>(x->data) + i1 * x->nb[1] + i2 * x->nb[2] + i3 * x->nb[3];
+        f(reinterpret_cast<const float *>(from) + i, n, y + at);
+        at += n;
+    }
+}
+
+/* Numbers of more than 4 bytes that go with an operator. */
+template <class T>
+T number_at(const int32_t *numbers) {
+    T v;
+    std::memcpy(&v, numbers, sizeof v);
+    return v;
+}
 
 /* A lane of LSTM units: the sums of their gates i, f, g, o and their cells. */
 struct lstm_lane {
@@ -177,7 +272,7 @@ void shim::argmax_kernel(ggml_tensor *dst, int ith, int nth, void *) {
     const part rows(rows_of(x), ith, nth);
     for (int64_t r = rows.begin; r < rows.end; r++) {
         const float *row = static_cast<const float *>(x->data) + r * x->ne[0];
-        static_cast<int32_t *>(dst->data)[r] = static_cast<int32_t>(std::max_element(row, row + x->ne[0]) - row);
+        static_cast<int32_t *>(dst->data)[r] = static_cast<int32_t>(first_largest(row, x->ne[0]));
     }
 }
 
@@ -192,8 +287,8 @@ void shim::top_k_kernel(ggml_tensor *dst, int ith, int nth, void *) {
         // The largest so far, sorted; most elements are below the last of them.
         int64_t kept = 0;
         for (int64_t i = 0; i < n; i++) {
-            if (kept == k && !(row[i] > value[k - 1])) continue;
-            const int64_t at = std::upper_bound(value, value + kept, row[i], std::greater<float>()) - value;
+            if (kept == k && !before(row[i], value[k - 1])) continue;
+            const int64_t at = std::upper_bound(value, value + kept, row[i], before) - value;
             if (kept < k) kept++;
             std::copy_backward(value + at, value + kept - 1, value + kept);
             std::copy_backward(place + at, place + kept - 1, place + kept);
@@ -208,7 +303,7 @@ void shim::row_max_kernel(ggml_tensor *dst, int ith, int nth, void *) {
     const part rows(rows_of(x), ith, nth);
     for (int64_t r = rows.begin; r < rows.end; r++) {
         const float *row = static_cast<const float *>(x->data) + r * x->ne[0];
-        static_cast<float *>(dst->data)[r] = *std::max_element(row, row + x->ne[0]);
+        static_cast<float *>(dst->data)[r] = row[first_largest(row, x->ne[0])];
     }
 }
 
@@ -360,6 +455,112 @@ void shim::conv_kernel(ggml_tensor *dst, int ith, int nth, void *) {
     c.oh = dst->ne[row], c.ow = dst->ne[column];
     c.stride_h = p[0], c.stride_w = p[1], c.top = p[2], c.left = p[3], c.dilation_h = p[4], c.dilation_w = p[5];
     convolve(c, ith, nth);
+}
+
+void shim::clamp_kernel(ggml_tensor *dst, int ith, int nth, void *) {
+    const int32_t *p = kernel_numbers(dst);
+    const float least = number_at<float>(p), most = number_at<float>(p + 1);
+    each_row(dst, ith, nth, [&](const float *x, int64_t n, float *y) { clamp(x, n, least, most, y); });
+}
+
+void shim::leaky_relu_kernel(ggml_tensor *dst, int ith, int nth, void *) {
+    const float slope = number_at<float>(kernel_numbers(dst));
+    each_row(dst, ith, nth, [&](const float *x, int64_t n, float *y) { leak(x, n, slope, y); });
+}
+
+void shim::cumsum_kernel(ggml_tensor *dst, int ith, int nth, void *) {
+    const ggml_tensor *x = dst->src[0];
+    const int axis = *kernel_numbers(dst);
+    const int64_t n = x->ne[axis];
+    int64_t step = 1;  // from one element along the axis to the next
+    for (int d = 0; d < axis; d++) step *= x->ne[d];
+    const float *from = static_cast<const float *>(x->data);
+    float *to = static_cast<float *>(dst->data);
+    // The lines along the axis; neighbours are summed side by side.
+    const part lines(x->ne[0] * rows_of(x) / n, ith, nth);
+    for (int64_t line = lines.begin; line < lines.end;) {
+        const int64_t inner = line % step, side_by_side = std::min({lane, step - inner, lines.end - line});
+        const int64_t first = line / step * n * step + inner;
+        double sum[lane] = {};
+        for (int64_t at = first; at < first + n * step; at += step) {
+            for (int64_t j = 0; j < side_by_side; j++) {
+                sum[j] += from[at + j];
+                to[at + j] = static_cast<float>(sum[j]);
+            }
+        }
+        line += side_by_side;
+    }
+}
+
+void shim::norm_kernel(ggml_tensor *dst, int ith, int nth, void *) {
+    const int32_t *p = kernel_numbers(dst);
+    norm n;
+    n.x = floats_of(dst->src[0]);
+    n.y = static_cast<float *>(dst->data);
+    n.eps = number_at<float>(p);
+    n.centred = p[1] & 1;
+    n.weight = p[1] & 2 ? floats_of(dst->src[1]) : nullptr;
+    n.bias = p[1] & 4 ? floats_of(dst->src[n.weight != nullptr ? 2 : 1]) : nullptr;
+    n.n = number_at<int64_t>(p + 2);
+    n.repeat = number_at<int64_t>(p + 4);
+    n.parameter_rows = number_at<int64_t>(p + 6);
+    n.rows = dst->ne[0] * rows_of(dst) / n.n;
+    normalise(n, ith, nth);
+}
+
+void shim::rope_angles_kernel(ggml_tensor *dst, int ith, int nth, void *) {
+    const ggml_tensor *positions = dst->src[0];
+    rope_angles a;
+    a.positions = static_cast<const char *>(positions->data);
+    a.wide = positions->type == GGML_TYPE_I64;
+    a.frequencies = floats_of(dst->src[1]);
+    a.y = static_cast<float *>(dst->data);
+    a.interleaved = *kernel_numbers(dst) != 0;
+    a.t = dst->ne[2], a.half = a.interleaved ? dst->ne[0] / 2 : dst->ne[0];
+    find_angles(a, ith, nth);
+}
+
+void shim::rope_kernel(ggml_tensor *dst, int ith, int nth, void *) {
+    const ggml_tensor *x = dst->src[0], *angles = dst->src[1];
+    rope r;
+    r.x = static_cast<const char *>(x->data);
+    r.x_head = x->nb[1], r.x_row = x->nb[2];
+    r.angles = floats_of(angles);
+    r.y = static_cast<float *>(dst->data);
+    r.d = x->ne[0], r.heads = x->ne[1], r.t = x->ne[2];
+    r.interleaved = *kernel_numbers(dst) != 0;
+    r.half = r.interleaved ? angles->ne[0] / 2 : angles->ne[0];
+    rotate(r, ith, nth);
+}
+
+void shim::attention_kernel(ggml_tensor *dst, int ith, int nth, void *) {
+    const ggml_tensor *q = dst->src[0], *k = dst->src[1], *v = dst->src[3];
+    const int32_t *p = kernel_numbers(dst);
+    attention a;
+    a.k_type = k->type, a.v_type = v->type;
+    a.q = static_cast<const char *>(q->data), a.q_head = q->nb[1], a.q_row = q->nb[2];
+    a.k = static_cast<const char *>(k->data), a.k_head = k->nb[1], a.k_row = k->nb[2];
+    a.v = static_cast<const char *>(v->data), a.v_head = v->nb[1], a.v_row = v->nb[2];
+    a.d = q->ne[0], a.heads = q->ne[1], a.t = q->ne[2];
+    a.dv = v->ne[0], a.kv_heads = v->ne[1], a.n = v->ne[2];
+    a.scale = number_at<float>(p);
+    a.causal = p[1] != 0;
+    a.window = number_at<int64_t>(p + 2);
+    const ggml_tensor *mask = p[4] != 0 ? dst->src[4] : nullptr;
+    const ggml_tensor *positions = p[5] != 0 ? dst->src[mask != nullptr ? 5 : 4] : nullptr;
+    a.mask = floats_of(mask);
+    a.mask_row = mask != nullptr ? mask->nb[1] : 0;
+    a.positions = positions != nullptr ? static_cast<const int32_t *>(positions->data) : nullptr;
+    a.chunk = attention_chunk(a.t, a.heads, a.kv_heads, a.n);
+    a.y = static_cast<float *>(dst->data);
+    a.memory = memory_of(dst->src[2]);
+    attend(a, ith, nth);
+}
+
+void shim::combine_kernel(ggml_tensor *dst, int ith, int nth, void *) {
+    const ggml_tensor *parts = dst->src[0];
+    const int64_t dv = parts->ne[0] - 2;
+    combine(floats_of(parts), parts->ne[2], parts->ne[1], dv, static_cast<float *>(dst->data), ith, nth);
 }
 
 void shim::lstm_kernel(ggml_tensor *dst, int ith, int nth, void *) {

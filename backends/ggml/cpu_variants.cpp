@@ -4,27 +4,7 @@
 #include <cstring>
 #include <utility>
 
-#if defined(__x86_64__)
-#define SHIM_X86_VARIANTS
-#include <immintrin.h>
-#endif
-
-// Vectors stay within this file: it does not matter how others would pass them.
-#pragma GCC diagnostic ignored "-Wpsabi"
-#if !defined(__clang__)  // of gcc 12's own headers
-#pragma GCC diagnostic ignored "-Wuninitialized"
-#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
-#endif
-
-#define TEXT(...) #__VA_ARGS__
-#if defined(__clang__)
-#define BEGIN_FOR(processor) \
-    _Pragma(TEXT(clang attribute push(__attribute__((target(processor))), apply_to = function)))
-#define END_FOR _Pragma("clang attribute pop")
-#else
-#define BEGIN_FOR(processor) _Pragma("GCC push_options") _Pragma(TEXT(GCC target(processor)))
-#define END_FOR _Pragma("GCC pop_options")
-#endif
+#include "cpu_targets.h"
 
 namespace shim {
 
@@ -176,6 +156,8 @@ void check(const checked_product &p, int ith, int nth) { of_chosen().check_part(
 void convolve(const conv &c, int ith, int nth) { variants[c.measured].conv_part(c, ith, nth); }
 
 processor chosen_processor() { return chosen; }
+
+processor processor_in_use() { return chosen.load(std::memory_order_relaxed); }
 
 bool limit_processor(processor p) {
     const processor has = best();

@@ -107,6 +107,9 @@ void convolve(const conv &c, int ith, int nth);
 /* The processor whose kernels are taken for what is built now. */
 processor chosen_processor();
 
+/* What the kernels use of this one. */
+processor processor_in_use();
+
 /* For tests: lets kernels use no more than such a processor has, and says whether this one has that. */
 bool limit_processor(processor p);
 

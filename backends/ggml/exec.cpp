@@ -104,6 +104,11 @@ void shim_exec::make(size_t free) {
     if (stream.device.cpu) find_in_place();
 
     for (const shim::sequence &s : parts->sequences) write_sequence(s);
+    for (const shim::rope_frequencies &f : parts->frequencies) {
+        std::vector<float> values(2 * f.leaf->ne[0]);
+        f.fill(values.data());
+        write(f.leaf, values.data(), values.size() * sizeof(float));
+    }
     size_t most = 0;
     for (const shim::upload &u : parts->uploads) {
         if (u.narrow) most = std::max(most, u.bytes / 2);
@@ -283,7 +288,7 @@ void shim_exec::upload(const shim_span *in, bool may_lend) {
     }
     for (const shim::mask &m : parts->masks) {
         if (m.input < 0 || in[m.input].data == nullptr) continue;
-        const int32_t *positions = static_cast<const int32_t *>(in[m.input].data);
+        const void *positions = in[m.input].data;
         if (stream.device.cpu) {
             m.fill(m.leaf->data, positions);
         } else {

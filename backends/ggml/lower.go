@@ -35,6 +35,7 @@ var lowerings = map[string]func(c *call) []node{
 	"layer_norm":  one(lowerLayerNorm),
 	"group_norm":  one(lowerGroupNorm),
 	"softmax":     one(lowerSoftmax),
+	"cumsum":      one(lowerCumsum),
 	"reduce_sum":  one(lowerReduceSum),
 	"reduce_mean": one(lowerReduceMean),
 	"reduce_max":  one(lowerReduceMax),
@@ -78,6 +79,7 @@ type lowering struct {
 	backend *Backend
 	copies  map[node]node    // dense copies of nodes
 	masks   map[maskKey]node // by what they are made of
+	angles  map[ropeKey]node // likewise
 
 	// What a program's tensors have become. The program is nil on trial: then any
 	// leaf will do.
@@ -91,7 +93,7 @@ type lowering struct {
 }
 
 func newLowering(b *Backend) *lowering {
-	return &lowering{b: C.shim_builder_new(), backend: b, copies: map[node]node{}, masks: map[maskKey]node{}}
+	return &lowering{b: C.shim_builder_new(), backend: b, copies: map[node]node{}, masks: map[maskKey]node{}, angles: map[ropeKey]node{}}
 }
 
 // call is one operator's use while it is lowered.

@@ -8,6 +8,7 @@ import "C"
 
 import (
 	"maps"
+	"math"
 
 	"qtsaccel/core/tensor"
 )
@@ -63,7 +64,7 @@ func init() {
 		"abs":      unary(C.GGML_UNARY_OP_ABS),
 		"neg":      unary(C.GGML_UNARY_OP_NEG),
 		"step":     unary(C.GGML_UNARY_OP_STEP),
-		"relu":     unary(C.GGML_UNARY_OP_RELU),
+		"relu":     one(lowerRelu),
 		"sigmoid":  unary(C.GGML_UNARY_OP_SIGMOID),
 		"tanh":     unary(C.GGML_UNARY_OP_TANH),
 		"silu":     unary(C.GGML_UNARY_OP_SILU),
@@ -95,12 +96,40 @@ func lowerElu(c *call) node {
 	return c.unary(C.GGML_UNARY_OP_ELU, c.rows(c.in(0)))
 }
 
+// lowerRelu, lowerLeakyRelu and lowerClamp: on the CPU ggml's lose NaN.
+func lowerRelu(c *call) node {
+	if c.backend.cpu {
+		return c.ownUnary(C.SHIM_CLAMP, 0, math.Inf(1))
+	}
+	return c.inMemoryOrder(func(x node, _ ...node) node { return c.unary(C.GGML_UNARY_OP_RELU, c.rows(x)) }, c.in(0))
+}
+
 func lowerLeakyRelu(c *call) node {
-	return node{C.shim_leaky_relu(c.b, c.dense(c.in(0)).t, C.float(c.Real("negative_slope")))}
+	slope := c.Real("negative_slope")
+	if c.backend.cpu {
+		return c.ownUnary(C.SHIM_LEAKY_RELU, slope)
+	}
+	return node{C.shim_leaky_relu(c.b, c.dense(c.in(0)).t, C.float(slope))}
 }
 
 func lowerClamp(c *call) node {
-	return node{C.shim_clamp(c.b, c.dense(c.in(0)).t, C.float(c.Real("min")), C.float(c.Real("max")))}
+	least, most := c.Real("min"), c.Real("max")
+	if c.backend.cpu {
+		return c.ownUnary(C.SHIM_CLAMP, least, most)
+	}
+	return node{C.shim_clamp(c.b, c.dense(c.in(0)).t, C.float(least), C.float(most))}
+}
+
+// ownUnary applies a kernel of our own that works element by element, with numbers.
+func (c *call) ownUnary(kernel C.int32_t, with ...float64) node {
+	var bits numbers
+	for i, v := range with {
+		bits[i] = floatBits(v)
+	}
+	return c.inMemoryOrder(func(x node, _ ...node) node {
+		t := tensor.Type{DType: tensor.F32, Shape: tensor.Shape{x.ne(3), x.ne(2), x.ne(1), x.ne(0)}}
+		return c.kernel(kernel, t, bits, c.strided(x))
+	}, c.in(0))
 }
 
 func lowerScale(c *call) node { return c.scale(c.dense(c.in(0)), c.Real("scale"), c.Real("bias")) }
@@ -129,7 +158,7 @@ func lowerCast(c *call) node {
 	switch {
 	case from == to:
 		return x
-	case from.Float() && to.Float(), from == tensor.F32 && to == tensor.I32, from == tensor.I32 && to == tensor.F32:
+	case from.Float() && to.Float(), from == tensor.I32 && to == tensor.F32, !c.backend.cpu && from == tensor.F32 && to == tensor.I32:
 		return c.cast(x, to)
 	case !c.backend.cpu || from.Quantised() || to.Quantised():
 		return none

@@ -1,21 +1,66 @@
 package ggml
 
+// #include "shim_ops.h"
+import "C"
+
+import "math"
+
 func lowerRMSNorm(c *call) node {
+	if c.backend.cpu {
+		return c.normalise(false, c.In[0].Shape.Dim(-1), 1, 1)
+	}
 	return c.affine(c.rmsNorm(c.dense(c.in(0)), c.Real("eps")), func(i int) node { return c.dense(c.in(i)) })
 }
 
-// lowerLayerNorm. On other devices ggml's norm takes the variance for the mean
-// square less the squared mean, which loses digits where the mean is large.
 func lowerLayerNorm(c *call) node {
-	x, eps := c.dense(c.in(0)), c.Real("eps")
-	var y node
 	if c.backend.cpu {
-		y = c.norm(x, eps)
-	} else {
-		y = c.rmsNorm(c.sub(x, c.meanRows(x)), eps)
+		return c.normalise(true, c.In[0].Shape.Dim(-1), 1, 1)
 	}
-	return c.affine(y, func(i int) node { return c.dense(c.in(i)) })
+	return c.affine(c.centredNorm(c.dense(c.in(0))), func(i int) node { return c.dense(c.in(i)) })
 }
+
+func lowerGroupNorm(c *call) node {
+	s, groups := c.In[0].Shape, c.Int("groups")
+	rest := s[2:].Elements()
+	if c.backend.cpu {
+		return c.normalise(true, s[1]/groups*rest, rest, groups)
+	}
+	y := c.centredNorm(c.reshape(c.in(0), s[0]*groups, s[1]/groups*rest))
+	y = c.affine(c.reshape(y, s[0], s[1], 1, rest), func(i int) node { return c.reshape(c.in(i), s[1], 1, 1) })
+	return c.reshape(y, s...)
+}
+
+// centredNorm is the norm of rows less their mean, without weight and bias. ggml's own
+// takes the variance for the mean square less the squared mean, which loses digits
+// where the mean is large. So does the mean itself, by some of its last bits: what is
+// left of it is taken off, too.
+func (c *call) centredNorm(x node) node {
+	x = c.sub(x, c.meanRows(x))
+	return c.rmsNorm(c.sub(x, c.meanRows(x)), c.Real("eps"))
+}
+
+// normalise norms pieces of n elements by a kernel of our own, each element of weight
+// and bias serving so many, and their rows the pieces in turn; see cpu_norm.h.
+func (c *call) normalise(centred bool, n, repeat, parameterRows int64) node {
+	inputs, flags := []node{c.dense(c.in(0))}, C.int32_t(0)
+	if centred {
+		flags = 1
+	}
+	for i := 1; i <= 2; i++ {
+		if c.Has(i) {
+			flags |= 1 << i
+			inputs = append(inputs, c.dense(c.in(i)))
+		}
+	}
+	with := numbers{floatBits(c.Real("eps")), flags}
+	for i, v := range []int64{n, repeat, parameterRows} {
+		with[2+2*i], with[3+2*i] = halves(v)
+	}
+	return c.kernel(C.SHIM_NORM, c.Out[0], with, inputs...)
+}
+
+// floatBits puts an f32 number among those that go with a kernel.
+func floatBits(v float64) C.int32_t { return C.int32_t(int32(math.Float32bits(float32(v)))) }
 
 // affine multiplies by input 1 and adds input 2, where they are given.
 func (c *call) affine(y node, param func(i int) node) node {
@@ -26,15 +71,6 @@ func (c *call) affine(y node, param func(i int) node) node {
 		y = c.add(y, param(2))
 	}
 	return y
-}
-
-func lowerGroupNorm(c *call) node {
-	s := c.In[0].Shape
-	rest := s[2:].Elements()
-	// ggml groups along its third axis.
-	y := c.groupNorm(c.reshape(c.in(0), s[0], s[1], 1, rest), c.Int("groups"), c.Real("eps"))
-	y = c.affine(y, func(i int) node { return c.reshape(c.in(i), s[1], 1, 1) })
-	return c.reshape(y, s...)
 }
 
 func lowerSoftmax(c *call) node {
@@ -54,4 +90,15 @@ func (c *call) reduceRows(f func(l *lowering, x node) node) node {
 		return none
 	}
 	return f(c.lowering, c.dense(c.in(0)))
+}
+
+// lowerCumsum. On the CPU ggml's adds in f32.
+func lowerCumsum(c *call) node {
+	rank := len(c.In[0].Shape)
+	if !c.backend.cpu {
+		y := node{C.shim_cumsum(c.b, c.dense(c.lastAxis(c.in(0), c.Axis(), rank)).t)}
+		return c.lastAxis(y, c.Axis(), rank)
+	}
+	axis := C.int32_t(rank - 1 - c.Axis())
+	return c.kernel(C.SHIM_CUMSUM, c.Out[0], numbers{axis}, c.dense(c.in(0)))
 }

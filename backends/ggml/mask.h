@@ -13,9 +13,10 @@ struct mask {
     int32_t input;  // that holds the positions, -1 for none
     ggml_tensor *leaf;
     int64_t window;
+    bool wide;  // positions are i64
 
     /* Writes t rows of n numbers to dst; positions may be null. */
-    void fill(void *dst, const int32_t *positions) const;
+    void fill(void *dst, const void *positions) const;
 };
 
 }  // namespace shim

@@ -163,13 +163,6 @@ func (l *lowering) rmsNorm(x node, eps float64) node {
 	return node{C.shim_rms_norm(l.b, x.t, C.float(eps))}
 }
 
-func (l *lowering) norm(x node, eps float64) node { return node{C.shim_norm(l.b, x.t, C.float(eps))} }
-
-// groupNorm normalises [n, c, 1, rest] over groups of c.
-func (l *lowering) groupNorm(x node, groups int64, eps float64) node {
-	return node{C.shim_group_norm(l.b, x.t, C.int32_t(groups), C.float(eps))}
-}
-
 func (l *lowering) softMax(x node) node { return node{C.shim_soft_max(l.b, x.t)} }
 
 // softMaxMasked gives softmax(scale x + mask).

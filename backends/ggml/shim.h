@@ -171,9 +171,14 @@ void shim_upload(struct shim_builder *b, int32_t input, struct ggml_tensor *leaf
  * visible to query j iff i <= p and, with a window > 0, i > p - window. p is
  * positions[j] of input i at each run or, where input is -1, n - t + j.
  */
-void shim_mask(struct shim_builder *b, int32_t input, struct ggml_tensor *leaf, int64_t window);
+void shim_mask(struct shim_builder *b, int32_t input, struct ggml_tensor *leaf, int64_t window, bool wide);
 /* Has the leaf, f32 or i32, filled once: element i is start + step * (i % period). */
 void shim_sequence(struct shim_builder *b, struct ggml_tensor *leaf, double start, double step, int64_t period);
+/*
+ * Has the leaf, f32 [2, half], filled once with scale * base^(-i/half), each the sum of
+ * two floats; see cpu_rope.h.
+ */
+void shim_rope_frequencies(struct shim_builder *b, struct ggml_tensor *leaf, double base, double scale);
 
 /* Has the tensor, and what it needs, computed after what was expanded before. */
 void shim_expand(struct shim_builder *b, struct ggml_tensor *t);

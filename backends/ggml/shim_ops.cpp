@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "builder.h"
+#include "cpu_attention.h"
 #include "cpu_kernels.h"
 #include "cpu_variants.h"
 
@@ -125,6 +126,7 @@ shim_tensor shim_flash_attn(shim_graph b, shim_tensor q, shim_tensor k, shim_ten
     });
 }
 shim_tensor shim_sum_rows(shim_graph b, shim_tensor x) { NODE(gg.sum_rows(c, x)); }
+shim_tensor shim_cumsum(shim_graph b, shim_tensor x) { NODE(gg.cumsum(c, x)); }
 shim_tensor shim_mean(shim_graph b, shim_tensor x) { NODE(gg.mean(c, x)); }
 shim_tensor shim_concat(shim_graph b, shim_tensor x, shim_tensor y, int32_t axis) { NODE(gg.concat(c, x, y, axis)); }
 shim_tensor shim_pad(shim_graph b, shim_tensor x, const int32_t before[4], const int32_t after[4]) {
@@ -158,6 +160,8 @@ shim_tensor shim_custom(shim_graph b, int32_t kernel, int32_t type, const int64_
         shim::argmax_kernel, shim::row_max_kernel, shim::pad_kernel,     shim::cast_kernel,
         shim::lstm_kernel,   shim::conv_kernel,    shim::top_k_kernel,   shim::product_kernel,
         shim::slice_kernel,
+        shim::attention_kernel, shim::combine_kernel,     shim::clamp_kernel,   shim::leaky_relu_kernel,
+        shim::cumsum_kernel,    shim::norm_kernel,        shim::rope_angles_kernel, shim::rope_kernel,
     };
     return b->node([&](ggml_context *c) {
         ggml_tensor *y =
@@ -183,5 +187,11 @@ bool shim_product_pays(int32_t type, int64_t m, bool rearranged) {
 shim_tensor shim_product_scratch(shim_graph b, int32_t type, int64_t m, int64_t k, int32_t threads) {
     return b->node(
         [&](ggml_context *c) { return b->scratch_of(c, shim::product_scratch(ggml_type(type), m, k, threads)); });
+}
+shim_tensor shim_attention_scratch(shim_graph b, int64_t d, int64_t dv, int32_t threads) {
+    return b->node([&](ggml_context *c) { return b->scratch_of(c, shim::attention_scratch(d, dv, threads)); });
+}
+int64_t shim_attention_chunk(int64_t t, int64_t heads, int64_t kv_heads, int64_t n) {
+    return shim::attention_chunk(t, heads, kv_heads, n);
 }
 bool shim_limit_processor(int32_t processor) { return shim::limit_processor(shim::processor(processor)); }

@@ -62,6 +62,7 @@ shim_tensor shim_rope(shim_graph b, shim_tensor x, shim_tensor positions, int32_
                       float scale);
 shim_tensor shim_flash_attn(shim_graph b, shim_tensor q, shim_tensor k, shim_tensor v, shim_tensor mask, float scale);
 shim_tensor shim_sum_rows(shim_graph b, shim_tensor x);
+shim_tensor shim_cumsum(shim_graph b, shim_tensor x);
 shim_tensor shim_mean(shim_graph b, shim_tensor x);
 shim_tensor shim_concat(shim_graph b, shim_tensor x, shim_tensor y, int32_t axis);
 /* before[d] zeros before and after[d] behind ggml's axis d. */
@@ -90,6 +91,16 @@ enum shim_kernel {
     SHIM_TOP_K,
     SHIM_PRODUCT,
     SHIM_SLICE,
+    SHIM_ATTENTION,  // numbers: the scale's bits, causal, the window's low and high half, whether mask, positions
+    SHIM_COMBINE,
+    SHIM_CLAMP,
+    SHIM_LEAKY_RELU,
+    SHIM_CUMSUM,
+    // Numbers: eps, a float's bits; 1 for a mean, 2 for a weight, 4 for a bias; then in
+    // two halves each: n, repeat, parameter_rows.
+    SHIM_NORM,
+    SHIM_ROPE_ANGLES,
+    SHIM_ROPE,
 };
 /* See cpu_variants.h. */
 bool shim_product_pays(int32_t type, int64_t m, bool rearranged);
@@ -99,6 +110,10 @@ bool shim_limit_processor(int32_t processor);
  * many threads. All of a graph share it: it is as much as the largest needs.
  */
 shim_tensor shim_product_scratch(shim_graph b, int32_t type, int64_t m, int64_t k, int32_t threads);
+
+/* Scratch memory for SHIM_ATTENTION of heads of d and dv elements; see cpu_attention.h. */
+shim_tensor shim_attention_scratch(shim_graph b, int64_t d, int64_t dv, int32_t threads);
+int64_t shim_attention_chunk(int64_t t, int64_t heads, int64_t kv_heads, int64_t n);
 
 enum { SHIM_NUMBERS = 8 };
 /* Up to 8 inputs, and what numbers the kernel takes. */

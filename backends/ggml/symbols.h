@@ -76,6 +76,7 @@
     X(custom_inplace)               \
     X(sum_rows)                     \
     X(mean)                         \
+    X(cumsum)                       \
     X(gallocr_new)                  \
     X(gallocr_free)                 \
     X(gallocr_alloc_graph)          \
