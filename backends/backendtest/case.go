@@ -15,6 +15,9 @@ import (
 type Case struct {
 	In    []Operand
 	Attrs []ops.AttrArg
+
+	Special string // the kind of special numbers in it, "" for none
+	CPU     bool   // only the CPU and the reference are as exact
 }
 
 // Operand is one input of a case: what it is and how its values are made.
@@ -60,6 +63,12 @@ var none Operand
 // uniform gives the operand evenly distributed values between lo and hi.
 func (o Operand) uniform(lo, hi float64) Operand {
 	o.fill = func(r *rand.Rand, _ int) float64 { return lo + (hi-lo)*r.Float64() }
+	return o
+}
+
+// is gives the operand another dtype.
+func (o Operand) is(d tensor.DType) Operand {
+	o.Type.DType = d
 	return o
 }
 
@@ -121,5 +130,9 @@ func (c Case) String() string {
 			fmt.Fprint(&b, a.Value.Ints, a.Value.Reals)
 		}
 	}
-	return b.String() + "}"
+	b.WriteString("}")
+	if c.Special != "" {
+		b.WriteString(" with " + c.Special)
+	}
+	return b.String()
 }

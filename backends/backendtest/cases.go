@@ -59,11 +59,15 @@ func Cases() map[string][]Case {
 		"rms_norm":    rowNorm(1),
 		"layer_norm":  rowNorm(2),
 		"group_norm":  groupNorm(),
-		"softmax":     alongAxis(),
-		"log_softmax": alongAxis(),
-		"cumsum":      alongAxis(),
-		"rope":        rope(),
-		"attention":   attention(),
+		"softmax":     append(alongAxis(), Case{In: []Operand{x(64, 33).uniform(999.99, 1000.01)}}),
+		"log_softmax": append(alongAxis(), Case{In: []Operand{x(64, 33).uniform(999.99, 1000.01)}}),
+		"cumsum": append(alongAxis(),
+			Case{In: []Operand{x(3).of(1, 2, math.Inf(1))}},
+			Case{In: []Operand{x(120000).of(1)}},
+			Case{In: []Operand{x(40000, 3).of(1, -1, 0.5)}, Attrs: a(integer("axis", 0))},
+			Case{In: []Operand{x(4096).of(1e4, 1, -1e4, 1)}, CPU: true}),
+		"rope":      rope(),
+		"attention": attention(),
 		"swiglu": {
 			{In: []Operand{x(33), x(33)}}, {In: []Operand{x(1, 257), x(1, 257)}}, {In: []Operand{x(2, 3, 4, 5), x(2, 3, 4, 5)}},
 		},
@@ -88,6 +92,8 @@ func Cases() map[string][]Case {
 			{In: []Operand{x(257)}, Attrs: a(integer("k", 5))},
 			{In: []Operand{x(3, 33)}, Attrs: a(integer("k", 33))},
 			{In: []Operand{x(2, 3, 31)}, Attrs: a(integer("k", 2))},
+			{In: []Operand{x(5).of(1, math.NaN(), 7, 4, 1)}, Attrs: a(integer("k", 2))},
+			{In: []Operand{x(2, 33).of(math.Inf(1), math.NaN(), 7, 7, math.NaN(), math.Inf(-1))}, Attrs: a(integer("k", 33))},
 		},
 		"arange": {
 			{Attrs: a(integer("count", 1))},
@@ -127,7 +133,7 @@ func Cases() map[string][]Case {
 	}
 	cases["div"] = binary(x().uniform(0.5, 4))
 	for _, op := range []string{"reduce_sum", "reduce_mean", "reduce_max"} {
-		cases[op] = reduced()
+		cases[op] = append(reduced(), Case{In: []Operand{x(3, 4096).of(1e4, 1, -1e4, 1)}, CPU: true})
 	}
 	return cases
 }

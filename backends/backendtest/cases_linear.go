@@ -62,18 +62,37 @@ func rowNorm(affine int) []Case {
 			cases = append(cases, Case{In: []Operand{x(s...), weight(f32, n), x(n)}}, Case{In: []Operand{x(s...), none, x(n)}})
 		}
 	}
-	return append(cases, Case{In: []Operand{x(3, 257).uniform(99, 101)}, Attrs: a(number("eps", 1e-6))})
+	return append(append(cases, nearlyConstant()...), Case{In: []Operand{x(3, 257).uniform(99, 101)}, Attrs: a(number("eps", 1e-6))})
+}
+
+// nearlyConstant are rows whose numbers hardly differ, which a mean or a square that is
+// off by its last bits shows.
+func nearlyConstant() []Case {
+	var cases []Case
+	for _, n := range []int64{1, 2, 3, 4, 7, 16, 33, 257, 1024} {
+		few, many := 128/n+1, 4096/n // many take a software device minutes
+		for _, rows := range []int64{few, many} {
+			cases = append(cases,
+				Case{In: []Operand{x(rows, n).uniform(1.498, 1.502)}, CPU: rows == many},
+				Case{In: []Operand{x(rows, n).uniform(-1000.01, -999.99)}, CPU: rows == many})
+		}
+	}
+	return cases
 }
 
 func groupNorm() []Case {
-	return []Case{
+	var cases []Case
+	for _, c := range nearlyConstant() {
+		cases = append(cases, Case{In: c.In, Attrs: a(integer("groups", 1))})
+	}
+	return append(cases, []Case{
 		{In: []Operand{x(1, 1, 33)}, Attrs: a(integer("groups", 1))},
 		{In: []Operand{x(2, 6, 31)}, Attrs: a(integer("groups", 3))},
 		{In: []Operand{x(2, 6, 5, 7), weight(f32, 6), weight(f32, 6)}, Attrs: a(integer("groups", 2))},
 		{In: []Operand{x(1, 32, 4, 9), x(32), none}, Attrs: a(integer("groups", 32), number("eps", 1e-3))},
 		{In: []Operand{x(3, 8, 4), none, x(8)}, Attrs: a(integer("groups", 4))},
 		{In: []Operand{x(3, 256), weight(f32, 256), weight(f32, 256)}, Attrs: a(integer("groups", 8))},
-	}
+	}...)
 }
 
 func rope() []Case {
@@ -88,6 +107,9 @@ func rope() []Case {
 			Case{In: []Operand{x(3, 4, 64), index(i32, 400, 3)}, Attrs: a(m, number("scale", 0.25))},
 			Case{In: []Operand{x(3, 2, 5), index(i32, 100, 3)}, Attrs: a(m, integer("dims", 2))}, // heads of odd length
 			Case{In: []Operand{x(2, 3, 33), index(i32, 100, 2)}, Attrs: a(m, integer("dims", 32))},
+			Case{In: []Operand{x(3, 4, 64), index(i64, 400, 3)}, Attrs: a(m)},
+			Case{In: []Operand{x(4, 4, 64), x(4).is(i32).of(1000, 16000, 131071, -70000)}, Attrs: a(m), CPU: true},
+			Case{In: []Operand{x(2, 3, 34), x(2).is(i64).of(1<<30, 1<<31-1)}, Attrs: a(m), CPU: true},
 		)
 	}
 	return cases
@@ -111,7 +133,12 @@ func attention() []Case {
 		Case{In: []Operand{x(4, 2, 16), x(33, 2, 16), x(33, 2, 16), none, places(i32, 33, 4)}, Attrs: a(integer("window", 5))},
 		Case{In: []Operand{x(3, 4, 16), x(5, 2, 16), x(5, 2, 16), x(3, 5)}},
 		Case{In: []Operand{x(3, 4, 16), x(5, 2, 16), x(5, 2, 16), x(3, 5).of(0, math.Inf(-1))}},
-		Case{In: []Operand{x(3, 4, 16), x(5, 2, 16), x(5, 2, 16), x(3, 5), places(i32, 5, 3)}})
+		Case{In: []Operand{x(3, 4, 16), x(5, 2, 16), x(5, 2, 16), x(3, 5), places(i32, 5, 3)}},
+		Case{In: []Operand{x(3, 4, 16), x(5, 2, 16), x(5, 2, 16), x(3, 5).of(0, 1, 0, 0, 0, math.Inf(-1), math.Inf(-1), math.Inf(-1), math.Inf(-1), math.Inf(-1), 1, -math.MaxFloat32, 0, 0, 0)}},
+		Case{In: []Operand{x(5, 4, 64), x(32, 2, 64), x(32, 2, 64), none, places(i64, 32, 5)}},
+		Case{In: []Operand{x(1, 4, 32), x(1500, 2, 32), x(1500, 2, 32), none, x(1).is(i64).of(1300)}},
+		Case{In: []Operand{x(67, 6, 40), x(211, 2, 40), x(211, 2, 24)}, Attrs: a(integer("causal", 1), integer("window", 50))},
+		Case{In: []Operand{x(130, 2, 32), state16(f16, 130, 2, 32), state16(f16, 130, 2, 32)}, Attrs: a(integer("causal", 1))})
 }
 
 func lstmCell() []Case {

@@ -141,12 +141,18 @@ func casts() []Case {
 		}
 	}
 	whole := x(257).uniform(-1000, 1000)
-	return append(cases,
+	cases = append(cases,
 		Case{In: []Operand{whole}, Attrs: a(text("dtype", "i32"))},
 		Case{In: []Operand{whole}, Attrs: a(text("dtype", "i64"))},
 		Case{In: []Operand{whole}, Attrs: a(text("dtype", "i16"))},
 		Case{In: []Operand{x(33).uniform(-100, 100)}, Attrs: a(text("dtype", "i8"))},
 		Case{In: []Operand{index(i64, 1<<20, 33)}, Attrs: a(text("dtype", "f32"))})
+	for _, to := range []string{"i8", "i16", "i32", "i64"} {
+		beyond := x(15).of(math.NaN(), math.Inf(1), math.Inf(-1), 1e30, -1e30, 127.9, 128, -128.9, -129, 32768, -32769, 1<<31, -1<<31, 1<<63, -1<<63)
+		cases = append(cases, Case{In: []Operand{beyond}, Attrs: a(text("dtype", to)), CPU: true},
+			Case{In: []Operand{index(i64, 1<<40, 33)}, Attrs: a(text("dtype", to)), CPU: true})
+	}
+	return cases
 }
 
 func stateWrite() []Case {

@@ -9,7 +9,7 @@ import (
 // Operators on single elements.
 
 func init() {
-	unary("relu", "max(x, 0)", exact, func(x float64) float64 { return math.Max(x, 0) }, nil)
+	unary("relu", "max(x, 0)", exact, func(x float64) float64 { return max(x, 0) }, nil)
 	unary("sigmoid", "1 / (1 + exp(-x))", smooth, sigmoid, nil)
 	unary("tanh", "tanh(x)", smooth, math.Tanh,
 		func(s *chain, x Ref) Ref { return s.scale(s.un("sigmoid", s.scale(x, 2, 0)), 2, -1) })
@@ -33,7 +33,7 @@ func init() {
 		return 0
 	}, nil)
 	unary("softplus", "log(1 + exp(x))", smooth,
-		func(x float64) float64 { return math.Max(x, 0) + math.Log1p(math.Exp(-math.Abs(x))) },
+		func(x float64) float64 { return max(x, 0) + math.Log1p(math.Exp(-math.Abs(x))) },
 		// relu(x) + log(1 + exp(-|x|)) overflows nowhere.
 		func(s *chain, x Ref) Ref {
 			tail := s.un("log", s.scale(s.un("exp", s.un("neg", s.un("abs", x))), 1, 1))
@@ -133,7 +133,7 @@ func init() {
 		Tolerance: exact,
 		Eval: func(c *Call, in, out []Value) error {
 			lo, hi := c.Real("min"), c.Real("max")
-			apply(in[0], out[0], func(x float64) float64 { return math.Min(math.Max(x, lo), hi) })
+			apply(in[0], out[0], func(x float64) float64 { return min(max(x, lo), hi) })
 			return nil
 		},
 	})
@@ -151,6 +151,13 @@ func init() {
 			return nil
 		},
 	})
+}
+
+func init() {
+	// Where devices choose the larger of two numbers.
+	for _, name := range []string{"relu", "leaky_relu", "clamp"} {
+		table[name].LosesNaN = true
+	}
 }
 
 // Tolerances of operators that only move or compare values, and of those that a

@@ -11,7 +11,7 @@ func init() {
 		Name: "attention",
 		Summary: "softmax(scale * q k^T + mask) v per head; head h reads key head h / (heads / kv_heads). " +
 			"Visible to query j are all keys; with positions or causal, the keys i <= p_j, where p_j is positions[j] or, with causal, n - t + j; " +
-			"with window w of those, the keys i > p_j - w. Each query must see a key that the mask does not hide",
+			"with window w of those, the keys i > p_j - w. What is not visible does not count, whatever it holds. A query whose scores are all minus infinity, as where the mask leaves it no key, gives zeros",
 		Source: "Vaswani et al., \"Attention Is All You Need\" (2017); groups of heads: Ainslie et al., \"GQA\" (2023); torch.nn.functional.scaled_dot_product_attention",
 		Inputs: []Input{
 			{Name: "q", MinRank: 3, MaxRank: 3},
@@ -36,6 +36,8 @@ func init() {
 			return 2 * (elements(in[0]) + elements(out[0])) * float64(in[1][0])
 		},
 		Tolerance: 2e-5,
+		OnDevices: "On the CPU keys and values of f16 and bf16 are summed in f32, with the error said, and the numbers are the same for any number of threads. " +
+			"Elsewhere those of f16 may be multiplied and summed in f16, where results beyond 65,504 are infinite, and NaN and infinity in keys and values that are not visible may show; scores that are all minus infinity without a mask give NaN",
 		Pieces:    func(c *Call) int { return int(c.In[0].Shape[0] * c.In[0].Shape[1]) },
 		EvalPiece: evalAttention,
 		Scratch:   func(c *Call) int64 { return 8 * c.In[1].Shape[0] },
@@ -69,9 +71,6 @@ func inferAttention(c *Call) ([]tensor.Type, error) {
 		return nil, invalid("the scores of %s and %s, %v, have more than 2^59 elements", c.arg(0), c.arg(1), scores)
 	}
 	if err := wantShape(c, 4, 0, t); err != nil {
-		return nil, err
-	}
-	if err := wantI32(c, 4); err != nil {
 		return nil, err
 	}
 	causal, window := c.Int("causal") == 1, c.Int("window")
@@ -112,7 +111,10 @@ func evalAttention(c *Call, in, out []Value, piece int) error {
 		if c.Has(3) {
 			scores[i] += in[3].F[query*n+i]
 		}
-		top = math.Max(top, scores[i])
+		top = max(top, scores[i])
+	}
+	if math.IsInf(top, -1) {
+		return nil // nothing is seen
 	}
 	sum := 0.0
 	for i := first; i < end; i++ {
@@ -136,19 +138,30 @@ func decomposeAttention(b Builder, c *Call, in []Ref) ([]Ref, error) {
 	q := s.transpose(s.reshape(in[0], t, kvHeads, group, d), 1, 2, 0, 3)
 	scores := s.bin("matmul", s.reshape(q, kvHeads, group*t, d), s.transpose(in[1], 1, 2, 0))
 	scores = s.scale(s.reshape(scores, kvHeads, group, t, n), AttentionScale(c), 0)
-	if c.Has(3) {
-		scores = s.bin("add", scores, in[3])
-	}
+	var hidden, seen Ref
 	if c.Has(4) || c.Int("causal") == 1 {
-		scores = s.bin("add", scores, hiding(s, c, in))
+		hidden = hiding(s, c, in)
+		scores = s.bin("add", scores, s.scale(hidden, -1e30, 0)) // finite, since 0 times an infinity is none
+	}
+	if c.Has(3) {
+		// A row of minus infinities would be NaN: of the greatest numbers it is a mean,
+		// which is taken away where no key is seen.
+		scores = s.bin("add", scores, s.un("clamp", in[3], RealAttr("min", -math.MaxFloat32), RealAttr("max", math.MaxFloat32)))
+		out := s.un("step", s.scale(in[3], -1, -math.MaxFloat32))
+		if c.Has(4) || c.Int("causal") == 1 {
+			out = s.bin("add", out, hidden)
+		}
+		seen = s.un("reduce_max", s.scale(s.un("step", out), -1, 1)) // [t, 1]
 	}
 	weights := s.reshape(s.un("softmax", scores), kvHeads, group*t, n)
 	y := s.reshape(s.bin("matmul", weights, s.transpose(in[2], 1, 0, 2)), kvHeads, group, t, dv)
+	if c.Has(3) {
+		y = s.bin("mul", y, seen)
+	}
 	return s.result(s.reshape(s.transpose(y, 2, 0, 1, 3), t, heads, dv))
 }
 
-// hiding is a mask [t, n] with a large negative number, finite since 0 times an
-// infinity is none, where a query does not see a key.
+// hiding is [t, n], more than 0 where positions hide a key from a query, else 0.
 func hiding(s *chain, c *Call, in []Ref) Ref {
 	t, n := c.In[0].Shape[0], c.In[1].Shape[0]
 	var position Ref
@@ -162,5 +175,5 @@ func hiding(s *chain, c *Call, in []Ref) Ref {
 	if w := c.Int("window"); w > 0 {
 		hidden = s.bin("add", hidden, s.un("step", s.scale(ahead, -1, 1-float64(w)))) // 1 - w - (i - p) > 0
 	}
-	return s.scale(hidden, -1e30, 0)
+	return hidden
 }

@@ -95,14 +95,6 @@ func wantShape(c *Call, i int, because int, want ...int64) error {
 	return nil
 }
 
-// wantI32 finds out whether optional input i, if given, is i32.
-func wantI32(c *Call, i int) error {
-	if c.Has(i) && c.In[i].DType != tensor.I32 {
-		return invalid("%s must be i32", c.arg(i))
-	}
-	return nil
-}
-
 // wantPlain finds out whether the inputs are stored element by element, which
 // moving elements about needs.
 func wantPlain(c *Call) error {

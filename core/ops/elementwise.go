@@ -1,10 +1,6 @@
 package ops
 
-import (
-	"math"
-
-	"qtsaccel/core/tensor"
-)
+import "qtsaccel/core/tensor"
 
 // Operators on pairs of elements, with numpy's broadcasting.
 
@@ -13,10 +9,23 @@ func init() {
 	registerBinary("sub", "a - b", func(a, b float64) float64 { return a - b }, nil)
 	registerBinary("mul", "a * b", func(a, b float64) float64 { return a * b }, nil)
 	registerBinary("div", "a / b", func(a, b float64) float64 { return a / b }, nil)
-	registerBinary("maximum", "the larger of a and b", math.Max,
-		func(s *chain, a, b Ref) Ref { return s.op("where", []Ref{s.un("step", s.bin("sub", a, b)), a, b}) })
-	registerBinary("minimum", "the smaller of a and b", math.Min,
-		func(s *chain, a, b Ref) Ref { return s.op("where", []Ref{s.un("step", s.bin("sub", b, a)), a, b}) })
+	registerBinary("maximum", "the larger of a and b, NaN where either is",
+		func(a, b float64) float64 { return max(a, b) },
+		func(s *chain, a, b Ref) Ref { return choose(s, s.bin("sub", a, b), a, b) })
+	registerBinary("minimum", "the smaller of a and b, NaN where either is",
+		func(a, b float64) float64 { return min(a, b) },
+		func(s *chain, a, b Ref) Ref { return choose(s, s.bin("sub", b, a), a, b) })
+}
+
+// choose gives a where the difference is above 0 or a is NaN, else b.
+func choose(s *chain, difference, a, b Ref) Ref {
+	takes := s.bin("add", s.un("step", difference), s.scale(isNumber(s, a), -1, 1))
+	return s.op("where", []Ref{takes, a, b})
+}
+
+// isNumber is 0 where x is NaN, else 1: every number is above -1 or below 1.
+func isNumber(s *chain, x Ref) Ref {
+	return s.un("step", s.bin("add", s.un("step", s.scale(x, 1, 1)), s.un("step", s.scale(x, -1, 1))))
 }
 
 func registerBinary(name, summary string, f func(a, b float64) float64, decompose func(s *chain, a, b Ref) Ref) {

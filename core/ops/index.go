@@ -1,12 +1,16 @@
 package ops
 
 import (
+	"math"
 	"sort"
 
 	"qtsaccel/core/tensor"
 )
 
 // Operators that take or make indices.
+
+// before is the order of argmax and top_k: NaN first, then the largest.
+func before(a, b float64) bool { return a > b || math.IsNaN(a) && !math.IsNaN(b) }
 
 func init() {
 	register(&Op{
@@ -35,7 +39,7 @@ func init() {
 	})
 
 	register(&Op{
-		Name: "argmax", Summary: "where the largest element along an axis is, the first of equals; the result lacks the axis",
+		Name: "argmax", Summary: "where the first NaN along an axis is, else the largest element, the first of equals; the result lacks the axis",
 		Source: "numpy.argmax",
 		Inputs: []Input{{Name: "x", MinRank: 1}},
 		Attrs:  []Attr{axisAttr(-1, "the axis; negative counts from the end")},
@@ -50,7 +54,7 @@ func init() {
 			eachLane(c.In[0].Shape, c.Axis(), func(at laneAt) {
 				best := 0
 				for i := range at.n {
-					if in[0].F[at.of(i)] > in[0].F[at.of(best)] {
+					if before(in[0].F[at.of(i)], in[0].F[at.of(best)]) {
 						best = i
 					}
 				}
@@ -69,7 +73,7 @@ func init() {
 	})
 
 	register(&Op{
-		Name: "top_k", Summary: "the k largest elements of each row, largest first, and where they are; the first of equals comes first",
+		Name: "top_k", Summary: "the k largest elements of each row, NaN before all, then the largest first, and where they are; the first of equals comes first",
 		Source:  "torch.topk; ONNX TopK",
 		Inputs:  []Input{{Name: "x", MinRank: 1}},
 		Attrs:   []Attr{needInt("k", "how many, at most the row's length").atLeast(1)},
@@ -90,7 +94,7 @@ func init() {
 				for i := range order {
 					order[i] = i
 				}
-				sort.SliceStable(order, func(a, b int) bool { return x[order[a]] > x[order[b]] })
+				sort.SliceStable(order, func(a, b int) bool { return before(x[order[a]], x[order[b]]) })
 				for i, at := range order[:k] {
 					out[0].F[row*k+i], out[1].I[row*k+i] = x[at], int64(at)
 				}

@@ -64,6 +64,12 @@ func (op *Op) markdown(b *strings.Builder) {
 	} else {
 		facts = append(facts, fmt.Sprintf("Error allowed: %g.", op.Tolerance))
 	}
+	if op.LosesNaN {
+		facts = append(facts, "Devices other than the CPU may give a number where the result is NaN.")
+	}
+	if op.OnDevices != "" {
+		facts = append(facts, escaped(op.OnDevices)+".")
+	}
 	fmt.Fprintf(b, "\n%s Source: %s.\n", strings.Join(facts, " "), escaped(op.Source))
 }
 

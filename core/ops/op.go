@@ -74,6 +74,13 @@ type Op struct {
 	// neither compute nor move anything.
 	View bool
 
+	// LosesNaN says that devices other than the CPU may give a number where the result is
+	// NaN: their largest and smallest of two numbers are what the hardware makes of it.
+	LosesNaN bool
+
+	// OnDevices says, for readers, in what else devices other than the CPU may differ.
+	OnDevices string
+
 	// Tolerance is the largest error, relative to the largest magnitude of the
 	// exact result (and at least to 1), allowed to a backend that computes with
 	// f32 inputs and weights. 0 demands equality.

@@ -13,7 +13,8 @@ func init() {
 		func(sum, x float64) float64 { return sum + x }, nil)
 	reduce("reduce_mean", "the mean along an axis", 1e-5, 0,
 		func(sum, x float64) float64 { return sum + x }, func(sum float64, n int) float64 { return sum / float64(n) })
-	reduce("reduce_max", "the largest element along an axis", exact, math.Inf(-1), math.Max, nil)
+	reduce("reduce_max", "the largest element along an axis, NaN where there is one", exact, math.Inf(-1),
+		func(top, x float64) float64 { return max(top, x) }, nil)
 
 	register(&Op{
 		Name: "cumsum", Summary: "the sums of the elements up to each one, along an axis",
@@ -21,8 +22,8 @@ func init() {
 		Inputs:    []Input{{Name: "x", MinRank: 1}},
 		Attrs:     []Attr{axisAttr(-1, "the axis; negative counts from the end")},
 		Infer:     inferAlongAxis,
-		Products:  1,
 		Tolerance: 1e-5,
+		OnDevices: "The sums are made in double precision on the CPU, in f32 elsewhere",
 		Eval: func(c *Call, in, out []Value) error {
 			eachLane(c.In[0].Shape, c.Axis(), func(at laneAt) {
 				sum := 0.0
@@ -34,17 +35,21 @@ func init() {
 			return nil
 		},
 		Decompose: func(b Builder, c *Call, in []Ref) ([]Ref, error) {
-			if c.Axis() != len(c.In[0].Shape)-1 {
-				return alongLast(b, c, in[0], true)
-			}
-			// x times the matrix that is 1 where row <= column.
+			// Sums of 1, 2, 4, ... elements: each step adds what stands so far before
+			// (Hillis and Steele, "Data Parallel Algorithms", 1986).
 			s := &chain{b: b}
-			n := c.In[0].Shape.Dim(-1)
-			rows := s.reshape(s.op("arange", nil, IntAttr("count", n)), n, 1)
-			columns := s.op("arange", nil, IntAttr("count", n), RealAttr("start", 0.5))
-			upper := s.un("step", s.bin("sub", columns, rows))
-			x := s.reshape(in[0], -1, n)
-			return s.result(s.reshape(s.bin("matmul", x, upper), c.In[0].Shape...))
+			axis, rank := c.Axis(), len(c.In[0].Shape)
+			n, y := c.In[0].Shape[axis], in[0]
+			if n == 1 {
+				y = s.scale(y, 1, 0)
+			}
+			for apart := int64(1); apart < n; apart *= 2 {
+				pads := make([]int64, 2*rank)
+				pads[axis] = apart
+				before := s.un("pad", s.slice(y, axis, 0, n-apart, 1), IntsAttr("pads", pads...))
+				y = s.bin("add", y, before)
+			}
+			return s.result(y)
 		},
 	})
 }
@@ -69,6 +74,7 @@ func reduce(name, summary string, tolerance, start float64, fold func(acc, x flo
 			return f32(replaced(c.In[0].Shape, axis, 1)), nil
 		},
 		Tolerance: tolerance,
+		LosesNaN:  name == "reduce_max",
 		Eval: func(c *Call, in, out []Value) error {
 			eachLane(c.In[0].Shape, c.Axis(), func(at laneAt) {
 				acc := start

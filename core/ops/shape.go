@@ -93,7 +93,7 @@ func init() {
 	})
 
 	register(&Op{
-		Name: "cast", Summary: "x in another dtype: to a 16-bit float rounded to nearest even, from float to integer cut towards 0; values that the dtype cannot hold give no particular number",
+		Name: "cast", Summary: "x in another dtype: to a 16-bit float rounded to nearest even, from float to integer cut towards 0, to the least or greatest integer where it lies beyond, NaN to 0; from integer to a shorter one the low bits",
 		Source: "torch.Tensor.to",
 		Inputs: []Input{{Name: "x", DTypes: Any}},
 		Attrs:  []Attr{needText("dtype", "the dtype").oneOf("f32", "f16", "bf16", "i8", "i16", "i32", "i64")},
@@ -109,15 +109,46 @@ func init() {
 			}
 			for i := range out[0].I {
 				if in[0].F != nil {
-					out[0].I[i] = int64(in[0].F[i])
+					out[0].I[i] = cut(to, in[0].F[i])
 				} else {
-					out[0].I[i] = in[0].I[i]
+					out[0].I[i] = lowBits(to, in[0].I[i])
 				}
 			}
 			return nil
 		},
 		OutputBelow: boundOfCast,
+		OnDevices:   "From f32 to i32, numbers that i32 cannot hold give no particular one",
 	})
+}
+
+// cut gives the integer of a dtype that is nearest to v without what it has behind the
+// point, 0 for NaN.
+func cut(to tensor.DType, v float64) int64 {
+	bits := map[tensor.DType]int{tensor.I8: 8, tensor.I16: 16, tensor.I32: 32, tensor.I64: 64}[to]
+	least := int64(-1) << (bits - 1)
+	switch top := math.Ldexp(1, bits-1); {
+	case math.IsNaN(v):
+		return 0
+	case v >= top:
+		return -1 - least // the greatest
+	case v <= -top:
+		return least
+	}
+	return int64(v)
+}
+
+// lowBits gives what of v an integer dtype has room for.
+func lowBits(to tensor.DType, v int64) int64 {
+	switch to {
+	case tensor.I8:
+		return int64(int8(v))
+	case tensor.I16:
+		return int64(int16(v))
+	case tensor.I32:
+		return int64(int32(v))
+	default:
+		return v
+	}
 }
 
 // round gives the number of a float dtype that is nearest to v.

@@ -79,7 +79,7 @@ func (l laneAt) of(i int) int { return l.first + i*l.step }
 func (l laneAt) max(x []float64) float64 {
 	top := math.Inf(-1)
 	for i := range l.n {
-		top = math.Max(top, x[l.of(i)])
+		top = max(top, x[l.of(i)])
 	}
 	return top
 }

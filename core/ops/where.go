@@ -8,7 +8,7 @@ import (
 
 func init() {
 	register(&Op{
-		Name: "where", Summary: "a where condition is not 0, else b, with numpy's broadcasting",
+		Name: "where", Summary: "a where condition is not 0 (NaN is not), else b, with numpy's broadcasting",
 		Source:    "numpy.where; ONNX Where",
 		Inputs:    []Input{{Name: "condition"}, {Name: "a"}, {Name: "b"}},
 		Infer:     inferBroadcast,
@@ -47,7 +47,8 @@ func init() {
 				flat[i] = s.reshape(s.un("expand", in[i], IntsAttr("shape", shape...)), n)
 			}
 			rows := s.concat(0, s.reshape(flat[2], n, 1), s.reshape(flat[1], n, 1))
-			chosen := s.scale(s.un("step", s.un("abs", flat[0])), float64(n), 0)
+			isZero := s.bin("mul", isNumber(s, flat[0]), s.scale(s.un("step", s.un("abs", flat[0])), -1, 1))
+			chosen := s.scale(isZero, -float64(n), float64(n))
 			ids := s.bin("add", chosen, s.op("arange", nil, IntAttr("count", n)))
 			ids = s.un("cast", ids, TextAttr("dtype", "i32"))
 			return s.result(s.reshape(s.bin("embedding", rows, ids), shape...))
