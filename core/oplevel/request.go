@@ -93,6 +93,10 @@ func (r *request) output(p unsafe.Pointer, bytes int64) {
 
 // shape adds one to those that the work is counted of.
 func (r *request) shape(dims ...int64) {
+	if len(dims) == 0 { // which is not nil, as an absent input is
+		r.shapes = append(r.shapes, tensor.Shape{})
+		return
+	}
 	at := len(r.dims)
 	r.dims = append(r.dims, dims...)
 	r.shapes = append(r.shapes, r.dims[at:len(r.dims):len(r.dims)])

@@ -19,8 +19,12 @@ func (c Cost) String() string { return [...]string{"other", "matmul", "conv2d", 
 
 // FLOPs is the number of floating-point operations that a call on these shapes takes, a
 // multiplication and an addition counted as two. A shape is nil where an optional input
-// is absent.
+// is absent. Shapes that the operator does not take have no work: a call may be counted
+// before it is checked.
 func (op *Op) FLOPs(in, out []tensor.Shape) float64 {
+	if !op.takes(in, out) {
+		return 0
+	}
 	if op.flops != nil {
 		return op.flops(in, out)
 	}
@@ -31,6 +35,33 @@ func (op *Op) FLOPs(in, out []tensor.Shape) float64 {
 		}
 	}
 	return most
+}
+
+// takes says whether there are as many shapes, and of as many dimensions, as the
+// operator's inputs and outputs have.
+func (op *Op) takes(in, out []tensor.Shape) bool {
+	if len(out) != len(op.Outputs) {
+		return false
+	}
+	for i, shape := range in {
+		if i >= len(op.Inputs) && (len(op.Inputs) == 0 || !op.Inputs[len(op.Inputs)-1].Variadic) {
+			return false
+		}
+		spec := &op.Inputs[min(i, len(op.Inputs)-1)]
+		most := spec.MaxRank
+		if most == 0 {
+			most = tensor.MaxRank
+		}
+		if absent := shape == nil; absent && !spec.Optional || !absent && (len(shape) < spec.MinRank || len(shape) > most) {
+			return false
+		}
+	}
+	for i := len(in); i < len(op.Inputs); i++ {
+		if !op.Inputs[i].Optional {
+			return false
+		}
+	}
+	return true
 }
 
 // FLOPs is that of the call's shapes; 0 where a backend has nothing to compute.
