@@ -400,6 +400,44 @@ func TestTheFirstAnswerDoesNotWaitForASlowStart(t *testing.T) {
 	})
 }
 
+// keeper holds a backend as sessions and matrices do: who lets go last closes it.
+type keeper struct {
+	refs   atomic.Int64
+	close  func()
+	closed chan struct{}
+}
+
+func (k *keeper) Retain() { k.refs.Add(1) }
+func (k *keeper) Release() {
+	if k.refs.Add(-1) == 0 {
+		k.close()
+		close(k.closed)
+	}
+}
+
+// A backend that is freed while its device is measured goes when that has ended.
+func TestAMeasurementOutlivesItsBackend(t *testing.T) {
+	free := make(chan struct{})
+	slow := func(*graph.Program) time.Duration { <-free; return 0 }
+	k := &keeper{closed: make(chan struct{})}
+	c := New(assisted{&fake{name: "vulkan:0", slow: slow, fallback: &fake{name: "cpu"}}}, Around{
+		Owner:  k,
+		Getenv: func(name string) string { return map[string]string{"QTSACCEL_CALIBRATE": "force"}[name] },
+	})
+	k.close = c.Close
+	k.refs.Store(1)
+	first, err := c.Threshold("linear")
+	require.NoError(t, err)
+	require.Equal(t, builtIn.of[ops.MatmulCost], first)
+	k.Release() // the application's
+	close(free)
+	select {
+	case <-k.closed:
+	case <-time.After(5 * time.Minute):
+		require.Fail(t, "the backend was never closed")
+	}
+}
+
 func TestCompareSolvesForOperations(t *testing.T) {
 	host := speed{overhead: 1e-6}
 	device := speed{overhead: 11e-6, secondsPerByte: 1e-10}

@@ -147,6 +147,11 @@ func (c *Calls) thresholds() *thresholds {
 		first := make(chan struct{})
 		c.wants.first = first
 		t := &builtIn
+		// Its matrices come and go: were they the last to hold the backend, it would wait
+		// for the measurement from within.
+		if c.owner != nil {
+			c.owner.Retain()
+		}
 		guarded.Go(func() error { // which Close waits for
 			how, err := CalibrationWanted(c.getenv)
 			if err != nil {
@@ -160,6 +165,9 @@ func (c *Calls) thresholds() *thresholds {
 		}, func(error) { // a device that fails here tells so when it is used
 			c.wants.table.CompareAndSwap(nil, t)
 			close(first)
+			if c.owner != nil {
+				c.owner.Release()
+			}
 		})
 		if osfile.StartPoller() { // as a timer does, which ends the process if it cannot
 			select {
