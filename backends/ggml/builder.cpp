@@ -42,9 +42,29 @@ ggml_tensor *shim_builder::scratch_of(ggml_context *c, int64_t bytes) {
     return scratch;
 }
 
-shim_builder *shim_builder_new(void) { return new (std::nothrow) shim_builder; }
+namespace {
+
+/* Stands for a builder where there is no memory for one: it makes nothing, and says why. */
+shim_builder *no_memory() {
+    struct refusing : shim_builder {
+        refusing() {
+            status = shim::out_of_memory;
+            std::strncpy(text, "the host is out of memory", sizeof text - 1);
+        }
+    };
+    static refusing only;
+    return &only;
+}
+
+}  // namespace
+
+shim_builder *shim_builder_new(void) {
+    shim_builder *b = new (std::nothrow) shim_builder;
+    return b != nullptr ? b : no_memory();
+}
 
 void shim_builder_free(shim_builder *b) {
+    if (b == no_memory()) return;
     shim::guarded([&] { delete b; });
 }
 

@@ -37,7 +37,9 @@ status classify(const char *text) {
     for (const char *lost : {"DeviceLost", "device lost", "CUDA error", "DEVICE_LOST"}) {
         if (std::strstr(text, lost) != nullptr) return device_lost;
     }
-    for (const char *memory : {"OutOfDeviceMemory", "OutOfHostMemory", "out of memory"}) {
+    // The last ones are what ggml asserts of what it has allocated for itself.
+    for (const char *memory : {"OutOfDeviceMemory", "OutOfHostMemory", "out of memory",
+                               "GGML_ASSERT(ctx->mem_buffer != NULL)", "GGML_ASSERT(galloc"}) {
         if (std::strstr(text, memory) != nullptr) return out_of_memory;
     }
     return internal;
@@ -57,7 +59,9 @@ void on_abort(const char *text) {
         shim_log_emit(4, text);
         return;
     }
-    keep_failure("ggml: %s", text);
+    // ggml_malloc() says in the log what could not be had, and then only "fatal error".
+    const bool memory = std::strstr(text, "fatal error") != nullptr && last_line_has("failed to allocate");
+    keep_failure(memory ? "ggml: out of memory: %s" : "ggml: %s", text);
     throw assertion_failed{};
 }
 

@@ -45,6 +45,8 @@ bool shim_log_emit(int32_t level, const char *text) {
     return true;
 }
 
+bool shim::last_line_has(const char *words) { return pending && std::strstr(pending->text, words) != nullptr; }
+
 void shim::log_ggml(int level, const char *text) {
     if (!pending) pending.reset(new (std::nothrow) pending_line{});
     if (!pending) return;

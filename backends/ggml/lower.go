@@ -6,6 +6,7 @@ import "C"
 import (
 	"qtsaccel/core/graph"
 	"qtsaccel/core/ops"
+	"qtsaccel/core/status"
 	"qtsaccel/core/tensor"
 )
 
@@ -145,6 +146,9 @@ func (b *Backend) tryLower(c *ops.Call) bool {
 	}
 	out := lower(trial)
 	var refused *C.char
+	if C.shim_builder_status(l.b, &refused) == C.int32_t(status.OutOfMemory) {
+		return true // that there is no memory now is said where it is built, and is no answer here
+	}
 	return len(out) == len(c.Out) && fits(out, c.Out) && bool(C.shim_builder_supported(l.b, b.device, &refused))
 }
 
