@@ -238,8 +238,8 @@ test-race: ggml ## Run the Go tests with the race detector
 	@QTSACCEL_TEST_RACE=1 $(GO_TEST) -race ./...
 
 .PHONY: test-asan
-test-asan: asan-lib ## Run the C API's tests with the address sanitizer
-	@QTSACCEL_TEST_ASAN=1 $(GO_TEST) ./tests/c
+test-asan: asan-lib ## Run the C API's tests and random calls with the address sanitizer
+	@QTSACCEL_TEST_ASAN=1 $(GO_TEST) ./tests/c ./tests/fuzzcalls
 
 # The readers of files for as long as it is worth; what they found is kept under
 # testdata/fuzz and tried by every `go test`.
@@ -268,6 +268,34 @@ fuzz-graphs: fuzzgraphs ## Try random graphs for FUZZ_TIME on DEVICES='cpu cpu:h
 fuzz-graphs-asan: ggml ## Try random graphs with the address sanitizer
 	@go build -trimpath -asan -o $(DIST)/asan/fuzzgraphs ./tests/fuzzgraphs
 	@$(DIST)/asan/fuzzgraphs -plugins $(DIST)/lib/qtsaccel -time $(FUZZ_TIME) -seed $(SEED) -devices '$(DEVICES)'
+
+# Random sequences of calls through the C API, against the library with hooks. The program
+# that results needs dist/fuzzcalls, dist/test and dist/lib of this tree, and nothing else.
+FUZZ_CALLS ?= 10000000
+FUZZ_JOBS ?= $(shell nproc 2>/dev/null || echo 2)
+FUZZ_CALLS_DIR := tests/fuzzcalls
+# $(call build-fuzz-calls,NAME,LIBRARY,FLAGS)
+build-fuzz-calls = mkdir -p $(DIST)/fuzzcalls && go run ./$(FUZZ_CALLS_DIR)/table include/qtsaccel.h >$(DIST)/fuzzcalls/table.h && \
+	$(CXX) -std=c++17 -O1 -g -Wall -Wextra -Werror $(3) -Iinclude -I$(DIST)/fuzzcalls -o $(DIST)/fuzzcalls/$(1) \
+	  $(FUZZ_CALLS_DIR)/programs/fuzz.cpp -L$(DIST)/$(2) -lqtsaccel -Wl,-rpath,'$$ORIGIN/../$(2)' -lpthread -ldl
+.PHONY: fuzz-calls fuzz-calls-program fuzz-calls-asan-program
+fuzz-calls-program: test-lib
+	@$(call build-fuzz-calls,fuzz,test)
+fuzz-calls-asan-program: asan-lib
+	@$(call build-fuzz-calls,fuzz-asan,asan,-fsanitize=address)
+fuzz-calls: fuzz-calls-program ## Make FUZZ_CALLS random calls through the C API on FUZZ_JOBS processors, from SEED on
+	@$(DIST)/fuzzcalls/fuzz --calls $(FUZZ_CALLS) --jobs $(FUZZ_JOBS) --seed $(SEED)
+
+# Every point of a cycle at which the system may refuse something; `make test` tries a part.
+.PHONY: test-hostile
+test-hostile: test-lib ## Have every system call and allocation of a cycle fail in turn
+	@QTSACCEL_TEST_HOSTILE=1 $(GO_TEST) -timeout 120m -count=1 -v ./tests/hostile
+
+# An hour or SOAK_TIME; `make test` goes ten thousand rounds.
+SOAK_TIME ?= 1h
+.PHONY: soak
+soak: test-lib ## Use the library for SOAK_TIME: flat in memory, threads, descriptors and handles
+	@QTSACCEL_SOAK_TIME=$(SOAK_TIME) go test -timeout 0 -count=1 -v ./tests/soak
 
 .PHONY: test-vulkan
 test-vulkan: lib bin test-lib test-data test-vulkan-operators ## Run the tests on Vulkan, with Mesa's software device where there is no other

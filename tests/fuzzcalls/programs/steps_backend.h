@@ -1,0 +1,122 @@
+/* Steps for the header's sections Status, Element type, Backend and Devices. */
+#ifndef FUZZCALLS_STEPS_BACKEND_H
+#define FUZZCALLS_STEPS_BACKEND_H
+
+#include "steps.h"
+
+static void step_qtsa_status_name(Thread &t) {
+    const qtsa_status s = t.random.chance(80) ? static_cast<qtsa_status>(-t.random.between(-2, 22))
+                                              : static_cast<qtsa_status>(t.random.next());
+    t.note(F_qtsa_status_name, {static_cast<uint64_t>(s)});
+    const char *name = qtsa_status_name(s);
+    const bool known = s <= QTSA_OK && s >= QTSA_ERR_INTERNAL;
+    if (name == nullptr || (strcmp(name, "UNKNOWN") != 0) != known) t.violation("qtsa_status_name(%d) is %s", s, name);
+    t.trace.ok[F_qtsa_status_name]++;
+}
+
+static void step_qtsa_last_error(Thread &t) {
+    t.note(F_qtsa_last_error, {});
+    if (qtsa_last_error() == nullptr) t.violation("qtsa_last_error() is null");
+    t.trace.ok[F_qtsa_last_error]++;
+}
+
+static void step_qtsa_version(Thread &t) {
+    t.note(F_qtsa_version, {});
+    if (qtsa_version() != QTSA_VERSION) t.violation("qtsa_version() is %d", qtsa_version());
+    t.trace.ok[F_qtsa_version]++;
+}
+
+static void step_qtsa_version_require(Thread &t) {
+    static const int32_t some[] = {QTSA_VERSION, 1, 0, -1, QTSA_VERSION + 1, 10000, INT32_MAX, INT32_MIN};
+    t.CALL(qtsa_version_require, t.random.of(some));
+}
+
+static void step_qtsa_set_log_callback(Thread &t) {
+    t.CALL(qtsa_set_log_callback, t.random.chance(50) ? on_log : nullptr, static_cast<void *>(&t.process));
+}
+
+static void step_qtsa_dtype_name(Thread &t) {
+    const qtsa_dtype d = t.dtype();
+    t.note(F_qtsa_dtype_name, {static_cast<uint64_t>(d)});
+    if (qtsa_dtype_name(d) == nullptr) t.violation("qtsa_dtype_name(%d) is null", d);
+    t.trace.ok[F_qtsa_dtype_name]++;
+}
+
+static void step_qtsa_tensor_bytes(Thread &t) {
+    int32_t rank;
+    const int64_t *shape = t.shape(&rank);
+    const qtsa_dtype d = t.random.chance(50) ? QTSA_DTYPE_F32 : t.dtype();
+    const Out<size_t> out = t.out<size_t>();
+    if (t.CALL(qtsa_tensor_bytes, d, shape, rank, out) != QTSA_OK || d != QTSA_DTYPE_F32) return;
+    size_t want = 4;
+    for (int32_t i = 0; i < rank; i++) want *= static_cast<size_t>(shape[i]);
+    t.right(out.value() == want, "qtsa_tensor_bytes");
+}
+
+static void step_qtsa_backend_options_init(Thread &t) {
+    init_step<qtsa_backend_options>(t, F_qtsa_backend_options_init, qtsa_backend_options_init);
+}
+
+/* Options with which a backend may be had; of GPUs only where the process is to use one. */
+static qtsa_backend_options *backend_options(Thread &t) {
+    static const char *const names[] = {"cpu", "cpu",  "reference", " CPU ",  "auto", "",
+                                        "tpu", "\xff", "cuda",      "vulkan", "metal"};
+    static const int32_t threads[] = {0, 1, 1, 1, 2, 3, -1, INT32_MIN};
+    static const char *const lists[] = {"cpu", "reference, cpu", ",", "cuda,cpu", "auto", "cpu,,cpu", "none"};
+    qtsa_backend_options *o = options_of<qtsa_backend_options>(t, sizeof *o);
+    if (o == nullptr || o->struct_size != sizeof *o) return o;
+    o->backend = t.random.of(names);
+    o->threads = t.random.of(threads);
+    if (t.random.chance(5)) o->fallback = t.random.of(lists);
+    if (t.random.chance(5)) o->device = t.text(t.any_text());
+    if (t.random.chance(3)) o->plugin_dir = t.text(t.any_text());
+    if (t.random.chance(30)) o->probe = t.random.chance(80) ? "off" : t.text(t.any_text());
+    o->repack = t.flag(1);
+    if (t.random.chance(3)) o->reserved = t.flag(1);
+    if (t.random.chance(10)) o->weights_budget_bytes = t.random.next() >> t.random.below(64);
+    return o;
+}
+
+static void step_qtsa_backend_create(Thread &t) {
+    const qtsa_backend_options *o = backend_options(t);
+    const Out<qtsa_backend> out = t.out<qtsa_backend>(5);
+    if (t.CALL(qtsa_backend_create, o, out) == QTSA_OK) t.keep(BACKEND, out.value());
+}
+
+static void step_qtsa_backend_free(Thread &t) {
+    const uintptr_t h = t.handle(BACKEND);
+    if (!t.is_main(h)) t.CALL(qtsa_backend_free, reinterpret_cast<qtsa_backend>(h));
+}
+
+static void step_qtsa_backend_report_copy(Thread &t) { COPY(qtsa_backend_report_copy, t.backend(), t.flag(1)); }
+
+static void step_qtsa_backend_name_copy(Thread &t) { COPY(qtsa_backend_name_copy, t.backend()); }
+
+/* What is settled is so for the process: one backend, and no other afterwards. */
+static void step_qtsa_backend_install(Thread &t) {
+    if (t.process.installs && t.random.chance(20)) {
+        t.CALL(qtsa_backend_install, t.process.backends[0]);
+        return;
+    }
+    const uintptr_t h = t.pool().stale[BACKEND][t.random.below(Pool::room)];
+    if (h != 0 && !t.is_main(h)) t.CALL(qtsa_backend_install, reinterpret_cast<qtsa_backend>(h));
+}
+
+static void step_qtsa_backend_get_active(Thread &t) {
+    const Out<qtsa_backend> out = t.out<qtsa_backend>();
+    if (t.CALL(qtsa_backend_get_active, out) != QTSA_OK) return;
+    if (out.value() == nullptr) t.violation("it is settled that there is no backend, which nobody said");
+    if (t.CALL(qtsa_backend_free, out.value()) != QTSA_ERR_INVALID_ARGUMENT)
+        t.violation("the active backend was freed");
+}
+
+static void step_qtsa_device_count(Thread &t) { t.CALL(qtsa_device_count, backend_options(t), t.out<size_t>(20)); }
+
+static void step_qtsa_device_info(Thread &t) {
+    const size_t index = t.random.chance(70) ? t.random.below(3) : static_cast<size_t>(t.number());
+    t.CALL(qtsa_device_info, index, t.out<qtsa_device>());
+}
+
+static void step_qtsa_device_report_copy(Thread &t) { COPY(qtsa_device_report_copy, t.flag(1)); }
+
+#endif
