@@ -66,7 +66,7 @@ func specialOf(op *ops.Op, c Case) []Case {
 			if s.large && !takesLarge(op, c, i, s) {
 				continue
 			}
-			varied := Case{In: append([]Operand{}, c.In...), Attrs: c.Attrs, Special: s.name}
+			varied := Case{In: append([]Operand{}, c.In...), Attrs: c.Attrs, Special: s.name, CPU: onlyCPU(op.Name, s)}
 			varied.In[i].fill = among(s.values, o.fill)
 			cases = append(cases, varied)
 		}
@@ -91,6 +91,22 @@ func takesLarge(op *ops.Op, c Case, input int, s special) bool {
 		return s.name == "large" // a sum of more is beyond f32 in one order and not in another
 	}
 	return true
+}
+
+// onlyCPU says whether the table lets devices other than the CPU differ: see OnDevices of
+// these operators.
+func onlyCPU(name string, s special) bool {
+	switch name {
+	case "sin", "cos", "rms_norm":
+		return s.large
+	case "log":
+		return s.name == "denormal"
+	case "reduce_max":
+		return s.name == "minus infinity"
+	case "attention":
+		return s.name == "minus infinity" || s.name == "both infinities"
+	}
+	return false
 }
 
 // among puts the values among what fill gives, at every fifth place.

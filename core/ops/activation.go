@@ -158,6 +158,10 @@ func init() {
 	for _, name := range []string{"relu", "leaky_relu", "clamp"} {
 		table[name].LosesNaN = true
 	}
+	for _, name := range []string{"sin", "cos"} {
+		table[name].OnDevices = "On devices other than the CPU arguments beyond 10,000 may give any number up to 1"
+	}
+	table["log"].OnDevices = "On devices other than the CPU denormal numbers may count as the least that is none, or as 0"
 }
 
 // Tolerances of operators that only move or compare values, and of those that a

@@ -14,6 +14,7 @@ func init() {
 		Attrs:     []Attr{epsAttr("added to the mean square")},
 		Infer:     inferRowNorm,
 		Tolerance: 1e-5,
+		OnDevices: "On devices other than the CPU squares beyond f32, of numbers above 1e19, are infinite",
 		Eval: func(c *Call, in, out []Value) error {
 			n, eps := int(c.In[0].Shape.Dim(-1)), c.Real("eps")
 			for at := 0; at < len(in[0].F); at += n {

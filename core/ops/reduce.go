@@ -8,12 +8,14 @@ import (
 
 // Operators that fold or accumulate an axis.
 
+const sumsOnDevices = "The sums are made in double precision on the CPU, in f32 elsewhere"
+
 func init() {
-	reduce("reduce_sum", "the sum along an axis", 1e-5, 0,
+	reduce("reduce_sum", "the sum along an axis", sumsOnDevices, 1e-5, 0,
 		func(sum, x float64) float64 { return sum + x }, nil)
-	reduce("reduce_mean", "the mean along an axis", 1e-5, 0,
+	reduce("reduce_mean", "the mean along an axis", sumsOnDevices, 1e-5, 0,
 		func(sum, x float64) float64 { return sum + x }, func(sum float64, n int) float64 { return sum / float64(n) })
-	reduce("reduce_max", "the largest element along an axis, NaN where there is one", exact, math.Inf(-1),
+	reduce("reduce_max", "the largest element along an axis, NaN where there is one", "On devices other than the CPU it is the least finite number where all are minus infinity", exact, math.Inf(-1),
 		func(top, x float64) float64 { return max(top, x) }, nil)
 
 	register(&Op{
@@ -23,7 +25,7 @@ func init() {
 		Attrs:     []Attr{axisAttr(-1, "the axis; negative counts from the end")},
 		Infer:     inferAlongAxis,
 		Tolerance: 1e-5,
-		OnDevices: "The sums are made in double precision on the CPU, in f32 elsewhere",
+		OnDevices: sumsOnDevices,
 		Eval: func(c *Call, in, out []Value) error {
 			eachLane(c.In[0].Shape, c.Axis(), func(at laneAt) {
 				sum := 0.0
@@ -54,7 +56,7 @@ func init() {
 	})
 }
 
-func reduce(name, summary string, tolerance, start float64, fold func(acc, x float64) float64, end func(acc float64, n int) float64) {
+func reduce(name, summary, onDevices string, tolerance, start float64, fold func(acc, x float64) float64, end func(acc float64, n int) float64) {
 	register(&Op{
 		Name: name, Summary: summary,
 		Source: "torch." + name[len("reduce_"):] + "; ONNX Reduce",
@@ -75,6 +77,7 @@ func reduce(name, summary string, tolerance, start float64, fold func(acc, x flo
 		},
 		Tolerance: tolerance,
 		LosesNaN:  name == "reduce_max",
+		OnDevices: onDevices,
 		Eval: func(c *Call, in, out []Value) error {
 			eachLane(c.In[0].Shape, c.Axis(), func(at laneAt) {
 				acc := start

@@ -117,7 +117,7 @@ func init() {
 			return nil
 		},
 		OutputBelow: boundOfCast,
-		OnDevices:   "From f32 to i32, numbers that i32 cannot hold give no particular one",
+		OnDevices:   "On devices other than the CPU f32 numbers that i32 cannot hold give no particular one",
 	})
 }
 
