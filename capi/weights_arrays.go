@@ -9,6 +9,7 @@ import (
 	"qtsaccel/core/status"
 	"qtsaccel/core/tensor"
 	"qtsaccel/core/weights"
+	"qtsaccel/core/weights/split"
 )
 
 //export go_qtsa_weights_set_array
@@ -72,7 +73,7 @@ func go_qtsa_weights_add_split(set C.uintptr_t, name *C.const_char, matrix *C.co
 		if err != nil {
 			return status.Wrapf(err, "tensor %q", n)
 		}
-		t, loss, err := w.AddMatrix(n, &m, tensor.DType(dtype))
+		t, loss, err := split.Add(w, n, &m, tensor.DType(dtype))
 		if err != nil {
 			return err
 		}
@@ -81,7 +82,7 @@ func go_qtsa_weights_add_split(set C.uintptr_t, name *C.const_char, matrix *C.co
 	})
 }
 
-func splitReport(t tensor.Type, loss weights.Loss) C.qtsa_split_report {
+func splitReport(t tensor.Type, loss split.Loss) C.qtsa_split_report {
 	r := C.qtsa_split_report{
 		dtype: C.qtsa_dtype(t.DType), bytes: C.uint64_t(t.Bytes()),
 		max_absolute_error: C.double(loss.MaxAbsolute), max_relative_error: C.double(loss.MaxRelative),
@@ -93,16 +94,16 @@ func splitReport(t tensor.Type, loss weights.Loss) C.qtsa_split_report {
 }
 
 // splitMatrix reads a matrix of the host's, whose data is not copied.
-func splitMatrix(p *C.const_split_matrix) (weights.Matrix, error) {
+func splitMatrix(p *C.const_split_matrix) (split.Split, error) {
 	if p == nil {
-		return weights.Matrix{}, status.Errorf(status.InvalidArgument, "matrix is null")
+		return split.Split{}, status.Errorf(status.InvalidArgument, "matrix is null")
 	}
 	if err := checkReserved(p.reserved); err != nil {
-		return weights.Matrix{}, err
+		return split.Split{}, err
 	}
-	m := weights.Matrix{
+	m := split.Split{
 		Rows: int64(p.n_out), Columns: int64(p.n_in), Block: int64(p.block),
-		Bits: int(p.bits), Signed: p.is_signed != 0, Zero: int32(p.zero), Nibbles: weights.NibbleOrder(p.nibbles),
+		Bits: int(p.bits), Signed: p.is_signed != 0, Zero: int32(p.zero), Nibbles: split.NibbleOrder(p.nibbles),
 		LevelStrides: [2]int64{int64(p.level_row), int64(p.level_byte)},
 		ScaleDType:   tensor.DType(p.scale_dtype), ScaleStrides: [2]int64{int64(p.scale_row), int64(p.scale_column)},
 	}

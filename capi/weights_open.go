@@ -8,6 +8,7 @@ import (
 	"slices"
 	"unsafe"
 
+	"qtsaccel/core/modelfile"
 	"qtsaccel/core/status"
 	"qtsaccel/core/tensor"
 	"qtsaccel/core/weights"
@@ -42,8 +43,8 @@ func go_qtsa_weights_options_init(options *C.qtsa_weights_options, structSize C.
 }
 
 // weightsArguments reads what opening and planning take.
-func weightsArguments(path *C.const_char, options *C.const_weights_options) (string, weights.Options, error) {
-	var o weights.Options
+func weightsArguments(path *C.const_char, options *C.const_weights_options) (string, modelfile.Options, error) {
+	var o modelfile.Options
 	p, err := text(path, "path")
 	if err != nil {
 		return "", o, err
@@ -58,7 +59,7 @@ func weightsArguments(path *C.const_char, options *C.const_weights_options) (str
 	if given.budget > math.MaxInt64 {
 		return "", o, status.Errorf(status.InvalidArgument, "budget_bytes is %d, more than any memory", uint64(given.budget))
 	}
-	o = weights.Options{
+	o = modelfile.Options{
 		Placement: weights.Placement(given.placement), Budget: int64(given.budget),
 		Progress: progressOf(given.progress, given.user),
 	}
@@ -76,7 +77,7 @@ func weightsArguments(path *C.const_char, options *C.const_weights_options) (str
 	if o.Importance, err = importance(given.importance, given.nImportance); err != nil {
 		return "", o, err
 	}
-	if len(o.Importance) > 0 || slices.ContainsFunc(o.Rules, weights.Rule.NeedsEncoder) {
+	if len(o.Importance) > 0 || slices.ContainsFunc(o.Rules, modelfile.Rule.NeedsEncoder) {
 		if o.Encode, err = build.Encoder(); err != nil {
 			return "", o, status.Errorf(status.Unsupported, "storing by these rules takes ggml: %w", err)
 		}
@@ -103,19 +104,19 @@ func importance(p *C.qtsa_importance, n C.size_t) (map[string][]float32, error) 
 	return all, nil
 }
 
-func weightsRule(r *C.qtsa_weights_rule) (weights.Rule, error) {
+func weightsRule(r *C.qtsa_weights_rule) (modelfile.Rule, error) {
 	pattern, err := text(r.pattern, "pattern")
 	if err != nil {
-		return weights.Rule{}, err
+		return modelfile.Rule{}, err
 	}
 	rename, err := optionalText(r.rename, "rename")
 	if err != nil {
-		return weights.Rule{}, err
+		return modelfile.Rule{}, err
 	}
 	if r.flags&^C.QTSA_RULE_SKIP != 0 {
-		return weights.Rule{}, status.Errorf(status.InvalidArgument, "flags are %#x, %#x are known", int32(r.flags), C.QTSA_RULE_SKIP)
+		return modelfile.Rule{}, status.Errorf(status.InvalidArgument, "flags are %#x, %#x are known", int32(r.flags), C.QTSA_RULE_SKIP)
 	}
-	return weights.Rule{Pattern: pattern, DType: tensor.DType(r.dtype), Rename: rename, Skip: r.flags&C.QTSA_RULE_SKIP != 0}, nil
+	return modelfile.Rule{Pattern: pattern, DType: tensor.DType(r.dtype), Rename: rename, Skip: r.flags&C.QTSA_RULE_SKIP != 0}, nil
 }
 
 //export go_qtsa_weights_open
@@ -125,7 +126,7 @@ func go_qtsa_weights_open(path *C.const_char, options *C.const_weights_options, 
 		if err != nil {
 			return err
 		}
-		w, err := weights.OpenWith(p, o)
+		w, err := modelfile.Open(p, o)
 		if err != nil {
 			return err
 		}
@@ -140,7 +141,7 @@ func go_qtsa_weights_plan_memory(path *C.const_char, options *C.const_weights_op
 		if err != nil {
 			return err
 		}
-		plan, err := weights.PlanMemory(p, o)
+		plan, err := modelfile.PlanMemory(p, o)
 		if err != nil {
 			return err
 		}
@@ -155,7 +156,7 @@ func go_qtsa_weights_plan_memory(path *C.const_char, options *C.const_weights_op
 //export go_qtsa_weights_report_copy
 func go_qtsa_weights_report_copy(set C.uintptr_t, format C.int32_t, buffer *C.char, capacity C.size_t, outSize *C.size_t) C.qtsa_status {
 	return with(weightsSets, set, func(w *weights.Weights) error {
-		r, err := w.Report()
+		r, err := modelfile.ReportOf(w)
 		if err != nil {
 			return err
 		}

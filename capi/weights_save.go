@@ -5,6 +5,7 @@ import "C"
 
 import (
 	"qtsaccel/core/gguf"
+	"qtsaccel/core/modelfile"
 	"qtsaccel/core/ops"
 	"qtsaccel/core/weights"
 )
@@ -24,7 +25,7 @@ func go_qtsa_weights_save(set C.uintptr_t, path *C.const_char, metadata *C.const
 		for i, a := range attrs {
 			more[i] = gguf.Pair{Key: a.Name, Value: metadataValue(a.Value)}
 		}
-		return w.Save(p, more, progressOf(progress, user))
+		return modelfile.Save(w, p, more, progressOf(progress, user))
 	})
 }
 

@@ -9,6 +9,7 @@ import (
 
 	"qtsaccel/core/backend"
 	"qtsaccel/core/graph"
+	"qtsaccel/core/modelfile"
 	"qtsaccel/core/ops"
 	"qtsaccel/core/weights"
 )
@@ -25,7 +26,7 @@ func newModelGraph(t testing.TB, file string) *modelGraph {
 	if data == "" {
 		t.Skip("QTSACCEL_SHARED_DATA does not name a folder of models")
 	}
-	w, err := weights.Open(filepath.Join(data, file))
+	w, err := modelfile.Open(filepath.Join(data, file), modelfile.Options{})
 	require.NoError(t, err)
 	t.Cleanup(w.Release)
 	g := graph.New(file)

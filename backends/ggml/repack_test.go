@@ -12,6 +12,7 @@ import (
 
 	"qtsaccel/core/backend"
 	"qtsaccel/core/graph"
+	"qtsaccel/core/modelfile"
 	"qtsaccel/core/ops"
 	"qtsaccel/core/quant"
 	"qtsaccel/core/tensor"
@@ -173,9 +174,9 @@ func TestWhatIsNeverRepacked(t *testing.T) {
 	const nOut, nIn = 64, 256
 	w, values := quantised(t, tensor.Q4_0, nOut, nIn)
 	path := filepath.Join(t.TempDir(), "w.gguf")
-	require.NoError(t, w.Save(path, nil, nil))
+	require.NoError(t, modelfile.Save(w, path, nil, nil))
 	open := func(p weights.Placement) *weights.Weights {
-		opened, err := weights.OpenWith(path, weights.Options{Placement: p})
+		opened, err := modelfile.Open(path, modelfile.Options{Placement: p})
 		require.NoError(t, err)
 		t.Cleanup(opened.Release)
 		return opened

@@ -14,6 +14,7 @@ import (
 	"qtsaccel/core/backend"
 	"qtsaccel/core/graph"
 	"qtsaccel/core/mem"
+	"qtsaccel/core/modelfile"
 	"qtsaccel/core/ops"
 	"qtsaccel/core/status"
 	"qtsaccel/core/weights"
@@ -48,13 +49,13 @@ func sizedFile(t *testing.T, floats ...int64) string {
 		require.NoError(t, w.Set(name, data))
 	}
 	path := filepath.Join(t.TempDir(), "weights.gguf")
-	require.NoError(t, w.Save(path, nil, nil))
+	require.NoError(t, modelfile.Save(w, path, nil, nil))
 	return path
 }
 
 func opened(t *testing.T, path string, p weights.Placement) (*weights.Weights, []*weights.Tensor) {
 	t.Helper()
-	w, err := weights.OpenWith(path, weights.Options{Placement: p})
+	w, err := modelfile.Open(path, modelfile.Options{Placement: p})
 	require.NoError(t, err)
 	t.Cleanup(w.Release)
 	all, err := w.Matching(nil)

@@ -2,12 +2,12 @@ package providers
 
 import (
 	"qtsaccel/core/choice"
-	"qtsaccel/core/weights"
+	"qtsaccel/core/modelfile"
 )
 
 // Encoder gives ggml's routine for types that only it writes. DEVICE_UNAVAILABLE:
 // ggml is not there; the message has the folders that were looked in.
-func (s *Set) Encoder() (weights.Encoder, error) {
+func (s *Set) Encoder() (modelfile.Encoder, error) {
 	r, err := choice.WithEnvironment(choice.Request{}, s.getenv)
 	if err != nil {
 		return nil, err

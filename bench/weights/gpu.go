@@ -13,6 +13,7 @@ import (
 	"qtsaccel/core/choice"
 	"qtsaccel/core/engine"
 	"qtsaccel/core/mem"
+	"qtsaccel/core/modelfile"
 	"qtsaccel/core/osfile"
 	"qtsaccel/core/session"
 	"qtsaccel/core/tensor"
@@ -116,7 +117,7 @@ func (b *bench) gpu(api, out string, r *gpuResult) error {
 // took. Both are given back afterwards.
 func (b *bench) ready(path string, p weights.Placement, eager bool) (float64, error) {
 	start := time.Now()
-	w, err := weights.OpenWith(path, weights.Options{Placement: p})
+	w, err := modelfile.Open(path, modelfile.Options{Placement: p})
 	if err != nil {
 		return 0, err
 	}
@@ -137,7 +138,7 @@ func (b *bench) ready(path string, p weights.Placement, eager bool) (float64, er
 
 // outer multiplies numbers with the first and the last matrix.
 func (b *bench) outer(path string) (y []float32, err error) {
-	w, err := weights.OpenWith(path, weights.Options{Placement: weights.Mapped})
+	w, err := modelfile.Open(path, modelfile.Options{Placement: weights.Mapped})
 	if err != nil {
 		return nil, err
 	}

@@ -19,6 +19,7 @@ import (
 	"qtsaccel/core/engine"
 	"qtsaccel/core/graph"
 	"qtsaccel/core/mem"
+	"qtsaccel/core/modelfile"
 	"qtsaccel/core/ops"
 	"qtsaccel/core/session"
 	"qtsaccel/core/tensor"
@@ -101,7 +102,7 @@ func makeFile(path string, d tensor.DType, bytes int64) error {
 			return err
 		}
 	}
-	return w.Save(path, nil, nil)
+	return modelfile.Save(w, path, nil, nil)
 }
 
 func matrixNames() []string {
@@ -233,7 +234,7 @@ func (b *bench) toPlan(p weights.Placement, t *times) error {
 	var w *weights.Weights
 	var plan *plan
 	err := timed(&t.ready, func() (err error) {
-		if w, err = weights.OpenWith(b.f16, weights.Options{Placement: p}); err == nil {
+		if w, err = modelfile.Open(b.f16, modelfile.Options{Placement: p}); err == nil {
 			plan, err = b.newPlan(w, 1, matrixNames()...)
 		}
 		return err
@@ -296,7 +297,7 @@ func (b *bench) quantise(r *result) error {
 		var ours, ggmls []float64
 		for range rounds / 3 {
 			err := timed(&ours, func() error {
-				w, err := weights.OpenWith(b.f32, weights.Options{Rules: []weights.Rule{{Pattern: "*", DType: c.dtype}}, Encode: encode})
+				w, err := modelfile.Open(b.f32, modelfile.Options{Rules: []modelfile.Rule{{Pattern: "*", DType: c.dtype}}, Encode: encode})
 				if err == nil {
 					defer w.Release()
 				}
@@ -316,7 +317,7 @@ func (b *bench) quantise(r *result) error {
 }
 
 // quantiseOnThreads quantises pieces on all threads into memory of theirs.
-func quantiseOnThreads(encode weights.Encoder, d tensor.DType, values []float32) error {
+func quantiseOnThreads(encode modelfile.Encoder, d tensor.DType, values []float32) error {
 	const piece = 1 << 18
 	block, bytes := d.Block()
 	errs := make([]error, runtime.GOMAXPROCS(0))
@@ -378,10 +379,10 @@ func (b *bench) aligned(path string, t tensor.Type) (float64, error) {
 			return 0, err
 		}
 	}
-	if err := w.Save(path, nil, nil); err != nil {
+	if err := modelfile.Save(w, path, nil, nil); err != nil {
 		return 0, err
 	}
-	mapped, err := weights.OpenWith(path, weights.Options{Placement: weights.Mapped})
+	mapped, err := modelfile.Open(path, modelfile.Options{Placement: weights.Mapped})
 	if err != nil {
 		return 0, err
 	}

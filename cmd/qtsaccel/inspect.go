@@ -8,8 +8,8 @@ import (
 	"strings"
 	"text/tabwriter"
 
+	"qtsaccel/core/modelfile"
 	"qtsaccel/core/status"
-	"qtsaccel/core/weights"
 )
 
 func inspect(args []string, out io.Writer) error {
@@ -25,7 +25,7 @@ func inspect(args []string, out io.Writer) error {
 	if path == "" {
 		return status.Errorf(status.InvalidArgument, "inspect takes a GGUF or safetensors file, or the index of several")
 	}
-	c, err := weights.Inspect(path)
+	c, err := modelfile.Inspect(path)
 	if err != nil {
 		return err
 	}
@@ -38,7 +38,7 @@ func inspect(args []string, out io.Writer) error {
 // maxShown is how much of a metadata value the table shows.
 const maxShown = 80
 
-func writeContents(out io.Writer, c *weights.Contents) error {
+func writeContents(out io.Writer, c *modelfile.Contents) error {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	for _, f := range c.Files {
 		fmt.Fprintf(w, "%s\t%d bytes\n", f.Path, f.Bytes)

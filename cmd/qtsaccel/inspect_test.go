@@ -11,6 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"qtsaccel/core/modelfile"
 	"qtsaccel/core/status"
 	"qtsaccel/core/tensor"
 	"qtsaccel/core/weights"
@@ -26,7 +27,7 @@ func model(t *testing.T) string {
 	require.NoError(t, w.Set("a.weight", make([]byte, 204)))
 	require.NoError(t, w.Set("b\x1b[31m", make([]byte, 8)))
 	path := filepath.Join(t.TempDir(), "mit Leerzeichen, größer.gguf")
-	require.NoError(t, w.Save(path, nil, nil))
+	require.NoError(t, modelfile.Save(w, path, nil, nil))
 	return path
 }
 
@@ -45,9 +46,9 @@ func TestInspectAsJSON(t *testing.T) {
 	for _, args := range [][]string{{"inspect", "--json", path}, {"inspect", path, "--json"}} {
 		var out strings.Builder
 		require.NoError(t, dispatch(args, &out))
-		var c weights.Contents
+		var c modelfile.Contents
 		require.NoError(t, json.Unmarshal([]byte(out.String()), &c))
-		want, err := weights.Inspect(path)
+		want, err := modelfile.Inspect(path)
 		require.NoError(t, err)
 		require.Equal(t, *want, c)
 	}

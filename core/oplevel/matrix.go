@@ -9,6 +9,7 @@ import (
 	"qtsaccel/core/status"
 	"qtsaccel/core/tensor"
 	"qtsaccel/core/weights"
+	"qtsaccel/core/weights/split"
 )
 
 // Matrix is a weight of operator-level calls on one backend: [n_out, n_in], or a
@@ -50,11 +51,11 @@ func (c *Calls) NewMatrix(t tensor.Type, data []byte) (*Matrix, error) {
 }
 
 // MatrixOfSplit makes a matrix of levels and scales that lie apart, stored as a type,
-// 0 for [weights.Matrix.Stored], and says which that is and what it has changed.
-// Errors are those of [weights.Weights.AddMatrix].
-func (c *Calls) MatrixOfSplit(m *weights.Matrix, d tensor.DType) (made *Matrix, t tensor.Type, loss weights.Loss, err error) {
+// 0 for [split.Split.Stored], and says which that is and what it has changed.
+// Errors are those of [split.Add].
+func (c *Calls) MatrixOfSplit(m *split.Split, d tensor.DType) (made *Matrix, t tensor.Type, loss split.Loss, err error) {
 	made, err = c.ownMatrix(tensor.Shape{m.Rows, m.Columns}, func(w *weights.Weights) error {
-		t, loss, err = w.AddMatrix(ownName, m, d)
+		t, loss, err = split.Add(w, ownName, m, d)
 		return err
 	})
 	return made, t, loss, err

@@ -81,6 +81,18 @@ func ParseDType(name string) (DType, error) {
 // that they take. Both are 0 for an invalid type.
 func (d DType) Block() (elements, bytes int64) { l := layout[d]; return l.block, l.bytes }
 
+// BytesOf is the size of elements in whole blocks.
+func (d DType) BytesOf(elements int64) int64 {
+	block, bytes := d.Block()
+	return elements / block * bytes
+}
+
+// ElementsOf is how many elements whole blocks of a size have.
+func (d DType) ElementsOf(bytes int64) int64 {
+	block, size := d.Block()
+	return bytes / size * block
+}
+
 // Float says whether elements are real numbers kept one by one.
 func (d DType) Float() bool { return d == F32 || d == F16 || d == BF16 }
 

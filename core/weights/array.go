@@ -5,6 +5,7 @@ import (
 	"math/bits"
 	"unsafe"
 
+	"qtsaccel/core/guarded"
 	"qtsaccel/core/quant"
 	"qtsaccel/core/status"
 	"qtsaccel/core/tensor"
@@ -20,15 +21,15 @@ type Array struct {
 	// Data has all elements; Origin is where the one with all indices 0 begins.
 	Data   []byte
 	Origin int64
-	// Release, where it is not nil, lends the data: if it is dense, of the tensor's
+	// Release, where it is not nil, lets the data be borrowed: if it is dense, of the tensor's
 	// type, and aligned to [Alignment], it is used where it is, and must not change.
 	// Release is called, from any goroutine, when nothing uses it any more: when the
 	// last reference to the weights goes, or at once where the data was copied.
 	Release func()
 }
 
-// lendable says whether the array can be a tensor's data as it is.
-func (a *Array) lendable(t tensor.Type) bool {
+// borrowable says whether the array can be a tensor's data as it is.
+func (a *Array) borrowable(t tensor.Type) bool {
 	return a.Release != nil && a.Strides == nil && a.Type.DType == t.DType && len(a.Data) > 0 &&
 		uintptr(unsafe.Pointer(unsafe.SliceData(a.Data[a.Origin:])))%Alignment == 0
 }
@@ -86,7 +87,7 @@ func (a *Array) check() error {
 
 // SetArray copies a tensor's data in from an array of its shape, and converts it to
 // the tensor's type where that is another one of real numbers; or it borrows the
-// array, see [Array]. Nothing is lent or released where it fails. Errors are those of
+// array, see [Array]. Nothing is borrowed or released where it fails. Errors are those of
 // [Weights.Set]; SHAPE_MISMATCH: another shape, or data that is too short;
 // UNSUPPORTED: types that are not converted; INVALID_ARGUMENT: a value that the
 // tensor's type cannot hold, or see [Reach]. Where a value is at
@@ -102,11 +103,11 @@ func (w *Weights) SetArray(name string, a Array) error {
 		if a.Type.DType != t.Type.DType && (!quant.CanDecode(a.Type.DType) || !quant.CanEncode(t.Type.DType)) {
 			return status.Errorf(status.Unsupported, "%v cannot be converted to %v here", a.Type.DType, t.Type.DType)
 		}
-		if a.lendable(t.Type) {
+		if a.borrowable(t.Type) {
 			t.data, t.inPlace, t.file = a.Data[a.Origin:][:t.Type.Bytes():t.Type.Bytes()], true, nil
 			w.mu.Lock()
 			defer w.mu.Unlock()
-			w.lent = append(w.lent, a.Release)
+			w.borrowed = append(w.borrowed, a.Release)
 			return nil
 		}
 		err := t.put(func(dst []byte) error { return a.store(dst, t.Type) })
@@ -146,9 +147,9 @@ func (w *Weights) fill(name string, change func(t *Tensor) error) error {
 func (a *Array) store(dst []byte, t tensor.Type) error {
 	row := max(1, t.Shape.Dim(-1))
 	rows := t.Shape.Elements() / row
-	rowBytes := bytesOf(t.DType, row)
-	return eachOf(rows, row, func(from, to int64) error {
-		raw := make([]byte, bytesOf(a.Type.DType, row))
+	rowBytes := t.DType.BytesOf(row)
+	return guarded.Each(rows, row, func(from, to int64) error {
+		raw := make([]byte, a.Type.DType.BytesOf(row))
 		values := make([]float32, row)
 		for i := from; i < to; i++ {
 			out := dst[i*rowBytes : (i+1)*rowBytes]

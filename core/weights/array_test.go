@@ -12,6 +12,7 @@ import (
 	"qtsaccel/core/quant"
 	"qtsaccel/core/status"
 	"qtsaccel/core/tensor"
+	"qtsaccel/core/weights/weightstest"
 )
 
 func i32Bytes(v ...int32) []byte {
@@ -23,7 +24,7 @@ func i32Bytes(v ...int32) []byte {
 }
 
 func TestStridedArrays(t *testing.T) {
-	leavesNothing(t)
+	weightstest.LeavesNothing(t)
 	// 0 to 23 as [2, 3, 4], row-major.
 	base := make([]int32, 24)
 	for i := range base {
@@ -49,7 +50,7 @@ func TestStridedArrays(t *testing.T) {
 		typ := tensor.Type{DType: tensor.I32, Shape: c.shape}
 		require.NoError(t, w.Declare("a", typ))
 		require.NoError(t, w.SetArray("a", Array{Type: typ, Strides: c.strides, Data: i32Bytes(base...), Origin: c.origin}), name)
-		got, err := tensorOf(t, w, "a").Freeze()
+		got, err := weightstest.TensorOf(t, w, "a").Freeze()
 		require.NoError(t, err)
 		require.Equal(t, i32Bytes(c.want...), got, name)
 		w.Release()
@@ -59,7 +60,7 @@ func TestStridedArrays(t *testing.T) {
 // A transposed f32 array becomes a q8_0 tensor as its dense copy does, on several
 // threads.
 func TestArraysAreConverted(t *testing.T) {
-	leavesNothing(t)
+	weightstest.LeavesNothing(t)
 	const rows, columns = 700, 1024
 	dense, transposed := make([]float32, rows*columns), make([]float32, rows*columns)
 	for r := range rows {
@@ -70,9 +71,9 @@ func TestArraysAreConverted(t *testing.T) {
 	}
 	for _, d := range []tensor.DType{tensor.Q8_0, tensor.Q5_1, tensor.F16, tensor.BF16, tensor.F32} {
 		w := New()
-		require.NoError(t, w.Declare("a", typed(d, rows, columns)))
-		require.NoError(t, w.SetArray("a", Array{Type: f32(rows, columns), Strides: []int64{4, 4 * rows}, Data: bytesOfFloats(transposed)}))
-		got, err := tensorOf(t, w, "a").Freeze()
+		require.NoError(t, w.Declare("a", weightstest.Typed(d, rows, columns)))
+		require.NoError(t, w.SetArray("a", Array{Type: weightstest.F32(rows, columns), Strides: []int64{4, 4 * rows}, Data: weightstest.Floats(transposed)}))
+		got, err := weightstest.TensorOf(t, w, "a").Freeze()
 		require.NoError(t, err)
 		want := make([]byte, len(got))
 		require.NoError(t, quant.Encode(d, want, dense))
@@ -82,14 +83,14 @@ func TestArraysAreConverted(t *testing.T) {
 }
 
 func TestWrongArrays(t *testing.T) {
-	leavesNothing(t)
+	weightstest.LeavesNothing(t)
 	w := New()
 	defer w.Release()
-	require.NoError(t, w.Declare("a", typed(tensor.Q8_0, 2, 32)))
-	require.NoError(t, w.Declare("i", typed(tensor.I8, 2)))
-	require.NoError(t, w.Declare("k", typed(tensor.Q4_K, 1, 256)))
+	require.NoError(t, w.Declare("a", weightstest.Typed(tensor.Q8_0, 2, 32)))
+	require.NoError(t, w.Declare("i", weightstest.Typed(tensor.I8, 2)))
+	require.NoError(t, w.Declare("k", weightstest.Typed(tensor.Q4_K, 1, 256)))
 	ok := make([]byte, 256)
-	nan := bytesOfFloats([]float32{float32(math.NaN())})
+	nan := weightstest.Floats([]float32{float32(math.NaN())})
 	for _, c := range []struct {
 		name  string
 		a     Array
@@ -97,56 +98,56 @@ func TestWrongArrays(t *testing.T) {
 		words []string
 	}{
 		{"none", Array{}, status.NotFound, []string{"none"}},
-		{"a", Array{Type: f32(2, 33), Data: ok}, status.ShapeMismatch, []string{`"a", q8_0[2, 32]`, "f32[2, 33]"}},
-		{"a", Array{Type: f32(2, 32), Data: ok[:255]}, status.ShapeMismatch, []string{"from byte 0 to 256 of 255"}},
-		{"a", Array{Type: f32(2, 32), Strides: []int64{4, 8}, Data: ok[:255]}, status.ShapeMismatch, []string{"from byte 0 to 256 of 255"}},
-		{"a", Array{Type: f32(2, 32), Strides: []int64{-4, 4}, Data: ok}, status.ShapeMismatch, []string{"from byte -4"}},
-		{"a", Array{Type: f32(2, 32), Strides: []int64{4}, Data: ok}, status.InvalidArgument, []string{"1 strides for f32[2, 32]"}},
-		{"a", Array{Type: f32(2, 32), Strides: []int64{math.MaxInt64, 4}, Data: ok}, status.InvalidArgument, []string{"larger than any memory"}},
-		{"a", Array{Type: f32(2, 32), Strides: []int64{math.MinInt64, 4}, Data: ok}, status.InvalidArgument, []string{"larger than any memory"}},
-		{"a", Array{Type: typed(tensor.Q8_0, 2, 32), Strides: []int64{34, 1}, Data: ok}, status.InvalidArgument, []string{"dense"}},
-		{"a", Array{Type: typed(tensor.I32, 2, 32), Data: ok}, status.Unsupported, []string{"i32 cannot be converted to q8_0"}},
-		{"i", Array{Type: f32(2), Data: ok}, status.Unsupported, []string{"f32 cannot be converted to i8"}},
-		{"k", Array{Type: typed(tensor.F16, 1, 256), Data: ok[:0]}, status.ShapeMismatch, []string{"of 0"}},
-		{"k", Array{Type: typed(tensor.F16, 1, 256), Data: make([]byte, 512)}, status.Unsupported, []string{"q4_K"}},
-		{"a", Array{Type: f32(2, 32), Strides: []int64{0, 0}, Data: nan}, status.InvalidArgument, []string{"row 0", "element 0 is NaN"}},
+		{"a", Array{Type: weightstest.F32(2, 33), Data: ok}, status.ShapeMismatch, []string{`"a", q8_0[2, 32]`, "f32[2, 33]"}},
+		{"a", Array{Type: weightstest.F32(2, 32), Data: ok[:255]}, status.ShapeMismatch, []string{"from byte 0 to 256 of 255"}},
+		{"a", Array{Type: weightstest.F32(2, 32), Strides: []int64{4, 8}, Data: ok[:255]}, status.ShapeMismatch, []string{"from byte 0 to 256 of 255"}},
+		{"a", Array{Type: weightstest.F32(2, 32), Strides: []int64{-4, 4}, Data: ok}, status.ShapeMismatch, []string{"from byte -4"}},
+		{"a", Array{Type: weightstest.F32(2, 32), Strides: []int64{4}, Data: ok}, status.InvalidArgument, []string{"1 strides for f32[2, 32]"}},
+		{"a", Array{Type: weightstest.F32(2, 32), Strides: []int64{math.MaxInt64, 4}, Data: ok}, status.InvalidArgument, []string{"larger than any memory"}},
+		{"a", Array{Type: weightstest.F32(2, 32), Strides: []int64{math.MinInt64, 4}, Data: ok}, status.InvalidArgument, []string{"larger than any memory"}},
+		{"a", Array{Type: weightstest.Typed(tensor.Q8_0, 2, 32), Strides: []int64{34, 1}, Data: ok}, status.InvalidArgument, []string{"dense"}},
+		{"a", Array{Type: weightstest.Typed(tensor.I32, 2, 32), Data: ok}, status.Unsupported, []string{"i32 cannot be converted to q8_0"}},
+		{"i", Array{Type: weightstest.F32(2), Data: ok}, status.Unsupported, []string{"f32 cannot be converted to i8"}},
+		{"k", Array{Type: weightstest.Typed(tensor.F16, 1, 256), Data: ok[:0]}, status.ShapeMismatch, []string{"of 0"}},
+		{"k", Array{Type: weightstest.Typed(tensor.F16, 1, 256), Data: make([]byte, 512)}, status.Unsupported, []string{"q4_K"}},
+		{"a", Array{Type: weightstest.F32(2, 32), Strides: []int64{0, 0}, Data: nan}, status.InvalidArgument, []string{"row 0", "element 0 is NaN"}},
 	} {
-		requireError(t, w.SetArray(c.name, c.a), c.code, c.words...)
+		weightstest.RequireError(t, w.SetArray(c.name, c.a), c.code, c.words...)
 	}
-	require.NoError(t, w.SetArray("a", Array{Type: f32(2, 32), Data: ok}), "the next right call")
-	_, err := tensorOf(t, w, "a").Freeze()
+	require.NoError(t, w.SetArray("a", Array{Type: weightstest.F32(2, 32), Data: ok}), "the next right call")
+	_, err := weightstest.TensorOf(t, w, "a").Freeze()
 	require.NoError(t, err)
-	requireError(t, w.SetArray("a", Array{Type: f32(2, 32), Data: ok}), status.InvalidState, "in use by a plan")
+	weightstest.RequireError(t, w.SetArray("a", Array{Type: weightstest.F32(2, 32), Data: ok}), status.InvalidState, "in use by a plan")
 }
 
-func TestLentArrays(t *testing.T) {
-	leavesNothing(t)
+func TestBorrowedArrays(t *testing.T) {
+	weightstest.LeavesNothing(t)
 	memory, err := mem.Alloc(1024)
 	require.NoError(t, err)
 	defer func() { require.NoError(t, mem.Free(memory)) }()
 	for name, c := range map[string]struct {
-		a    Array
-		lent bool
+		a        Array
+		borrowed bool
 	}{
-		"lent":              {Array{Type: f32(16), Data: memory[64:128]}, true},
-		"from 32 on":        {Array{Type: f32(16), Data: memory, Origin: 32}, true},
-		"not aligned":       {Array{Type: f32(16), Data: memory[4:]}, false},
-		"strided":           {Array{Type: f32(16), Strides: []int64{8}, Data: memory}, false},
-		"of another type":   {Array{Type: typed(tensor.F16, 16), Data: memory}, false},
-		"without a release": {Array{Type: f32(16), Data: memory}, false},
+		"borrowed":          {Array{Type: weightstest.F32(16), Data: memory[64:128]}, true},
+		"from 32 on":        {Array{Type: weightstest.F32(16), Data: memory, Origin: 32}, true},
+		"not aligned":       {Array{Type: weightstest.F32(16), Data: memory[4:]}, false},
+		"strided":           {Array{Type: weightstest.F32(16), Strides: []int64{8}, Data: memory}, false},
+		"of another type":   {Array{Type: weightstest.Typed(tensor.F16, 16), Data: memory}, false},
+		"without a release": {Array{Type: weightstest.F32(16), Data: memory}, false},
 	} {
 		w := New()
-		require.NoError(t, w.Declare("a", f32(16)))
+		require.NoError(t, w.Declare("a", weightstest.F32(16)))
 		released := 0
 		if name != "without a release" {
 			c.a.Release = func() { released++ }
 		}
 		memory[64] = 1
 		require.NoError(t, w.SetArray("a", c.a), name)
-		a := tensorOf(t, w, "a")
+		a := weightstest.TensorOf(t, w, "a")
 		got, err := a.Freeze()
 		require.NoError(t, err)
-		if c.lent {
+		if c.borrowed {
 			require.Zero(t, released, name)
 			require.Same(t, &c.a.Data[c.a.Origin], &got[0], name)
 			a.Retain()
@@ -162,20 +163,56 @@ func TestLentArrays(t *testing.T) {
 	}
 }
 
-// What a host lent is never written to: later data goes elsewhere.
-func TestSettingALentTensor(t *testing.T) {
-	leavesNothing(t)
+// What is borrowed from a host is never written to: later data goes elsewhere.
+func TestSettingABorrowedTensor(t *testing.T) {
+	weightstest.LeavesNothing(t)
 	memory, err := mem.Alloc(64)
 	require.NoError(t, err)
 	defer func() { require.NoError(t, mem.Free(memory)) }()
 	w := New()
-	require.NoError(t, w.Declare("a", f32(16)))
+	require.NoError(t, w.Declare("a", weightstest.F32(16)))
 	released := 0
-	lent := Array{Type: f32(16), Data: memory, Release: func() { released++ }}
-	requireError(t, w.SetArray("a", Array{Type: f32(17), Data: memory, Release: lent.Release}), status.ShapeMismatch)
-	require.NoError(t, w.SetArray("a", lent))
+	borrowed := Array{Type: weightstest.F32(16), Data: memory, Release: func() { released++ }}
+	weightstest.RequireError(t, w.SetArray("a", Array{Type: weightstest.F32(17), Data: memory, Release: borrowed.Release}), status.ShapeMismatch)
+	require.NoError(t, w.SetArray("a", borrowed))
 	require.NoError(t, w.Set("a", bytes.Repeat([]byte{7}, 64)))
 	require.Equal(t, make([]byte, 64), memory)
 	w.Release()
 	require.Equal(t, 1, released)
+}
+
+// Values that the tensor's type cannot hold are an error.
+func TestAnArrayThatTheTypeCannotHold(t *testing.T) {
+	weightstest.LeavesNothing(t)
+	w := New()
+	defer w.Release()
+	for _, d := range []tensor.DType{tensor.Q8_0, tensor.Q4_0, tensor.Q4_1, tensor.F16, tensor.IQ4NL} {
+		require.NoError(t, w.Declare(d.String(), weightstest.Typed(d, 2, 32)))
+		v := make([]float32, 64)
+		for i := range v {
+			v[i] = float32(i%5) + 1
+			if i >= 32 {
+				v[i] *= 1e-10
+			}
+		}
+		err := w.SetArray(d.String(), Array{Type: weightstest.F32(2, 32), Data: weightstest.Floats(v)})
+		weightstest.RequireError(t, err, status.InvalidArgument, `"`+d.String()+`"`, "row 1", "too small for "+d.String())
+	}
+}
+
+// Data that cannot be stored half-way is no data: nothing computes with it.
+func TestDataThatCannotBeStoredIsNone(t *testing.T) {
+	weightstest.LeavesNothing(t)
+	w := New()
+	defer w.Release()
+	require.NoError(t, w.Declare("a", weightstest.Typed(tensor.F16, 2, 2)))
+	require.NoError(t, w.Set("a", make([]byte, 8)))
+	err := w.SetArray("a", Array{Type: weightstest.F32(2, 2), Data: weightstest.Floats([]float32{1, 2, 3, 1e6})})
+	weightstest.RequireError(t, err, status.InvalidArgument, "1e+06")
+	_, err = weightstest.TensorOf(t, w, "a").Freeze()
+	weightstest.RequireError(t, err, status.InvalidState, "no data")
+	require.NoError(t, w.SetArray("a", Array{Type: weightstest.F32(2, 2), Data: weightstest.Floats([]float32{1, 2, 3, 4})}))
+	data, err := weightstest.TensorOf(t, w, "a").Freeze()
+	require.NoError(t, err)
+	require.Equal(t, []byte{0, 0x3c, 0, 0x40, 0, 0x42, 0, 0x44}, data)
 }

@@ -9,7 +9,7 @@ import (
 )
 
 // Copy is a tensor's data as a backend keeps it: memory of the device, a
-// rearranged layout, or on a CPU no more than a description that points at the
+// repacked layout, or on a CPU no more than a description that points at the
 // host memory.
 type Copy interface {
 	// Free gives the copy back. It is called once, from any goroutine, also

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"qtsaccel/core/status"
+	"qtsaccel/core/weights/weightstest"
 )
 
 // countedCopy says how often it was freed.
@@ -27,13 +28,13 @@ func newCopy(data []byte) (Copy, error) { return &countedCopy{data: data}, nil }
 func oneTensor(t *testing.T) (*Weights, *Tensor) {
 	t.Helper()
 	w := New()
-	require.NoError(t, w.Declare("a", f32(4)))
+	require.NoError(t, w.Declare("a", weightstest.F32(4)))
 	require.NoError(t, w.Set("a", []byte("0123456789abcdef")))
-	return w, tensorOf(t, w, "a")
+	return w, weightstest.TensorOf(t, w, "a")
 }
 
 func TestCopyIsMadeOncePerLayout(t *testing.T) {
-	leavesNothing(t)
+	weightstest.LeavesNothing(t)
 	w, a := oneTensor(t)
 	var c DeviceCopies
 	var made atomic.Int32
@@ -58,7 +59,7 @@ func TestCopyIsMadeOncePerLayout(t *testing.T) {
 	}
 	require.NotSame(t, got[0], got[1])
 	require.Equal(t, "0123456789abcdef", string(got[0].(*countedCopy).data))
-	requireError(t, w.Set("a", make([]byte, 16)), status.InvalidState)
+	weightstest.RequireError(t, w.Set("a", make([]byte, 16)), status.InvalidState)
 
 	var other DeviceCopies // another backend
 	third, err := other.Get(a, 0, 16, newCopy)
@@ -75,7 +76,7 @@ func TestCopyIsMadeOncePerLayout(t *testing.T) {
 }
 
 func TestCopiesGoWithTheirBackend(t *testing.T) {
-	leavesNothing(t)
+	weightstest.LeavesNothing(t)
 	w, a := oneTensor(t)
 	var c, other DeviceCopies
 	mine, err := c.Get(a, nil, 16, newCopy)
@@ -87,7 +88,7 @@ func TestCopiesGoWithTheirBackend(t *testing.T) {
 	require.EqualValues(t, 1, mine.(*countedCopy).freed.Load())
 	require.Zero(t, theirs.(*countedCopy).freed.Load())
 	_, err = c.Get(a, nil, 16, newCopy)
-	requireError(t, err, status.InvalidState, `"a"`, "closed")
+	weightstest.RequireError(t, err, status.InvalidState, `"a"`, "closed")
 	require.NotContains(t, w.copies, &c)
 	other.Close()
 	w.Release()
@@ -96,26 +97,26 @@ func TestCopiesGoWithTheirBackend(t *testing.T) {
 }
 
 func TestFailedCopyIsTriedAgain(t *testing.T) {
-	leavesNothing(t)
+	weightstest.LeavesNothing(t)
 	w, a := oneTensor(t)
 	defer w.Release()
 	var c DeviceCopies
 	defer c.Close()
 	full := status.Errorf(status.OutOfMemory, "16 bytes wanted, 3 free")
 	_, err := c.Get(a, nil, 16, func([]byte) (Copy, error) { return nil, full })
-	requireError(t, err, status.OutOfMemory, `"a"`, "16 bytes wanted, 3 free")
+	weightstest.RequireError(t, err, status.OutOfMemory, `"a"`, "16 bytes wanted, 3 free")
 	require.True(t, errors.Is(err, full))
 	got, err := c.Get(a, nil, 16, newCopy)
 	require.NoError(t, err)
 	require.NotNil(t, got)
 
-	require.NoError(t, w.Declare("empty", f32(1)))
-	_, err = c.Get(tensorOf(t, w, "empty"), nil, 4, newCopy)
-	requireError(t, err, status.InvalidState, `"empty"`, "no data")
+	require.NoError(t, w.Declare("empty", weightstest.F32(1)))
+	_, err = c.Get(weightstest.TensorOf(t, w, "empty"), nil, 4, newCopy)
+	weightstest.RequireError(t, err, status.InvalidState, `"empty"`, "no data")
 }
 
 func TestCopyOutlivesTheHandleWhileItIsUsed(t *testing.T) {
-	leavesNothing(t)
+	weightstest.LeavesNothing(t)
 	w, a := oneTensor(t)
 	var c DeviceCopies
 	defer c.Close()
@@ -132,7 +133,7 @@ func TestCopyOutlivesTheHandleWhileItIsUsed(t *testing.T) {
 // Weights and backends come and go against each other: every copy made is freed
 // exactly once.
 func TestCopiesUnderContention(t *testing.T) {
-	leavesNothing(t)
+	weightstest.LeavesNothing(t)
 	var made, freed atomic.Int32
 	for range 200 {
 		w, a := oneTensor(t)
@@ -168,7 +169,7 @@ func abc(t *testing.T) (*Weights, []*Tensor) {
 	t.Helper()
 	w := New()
 	for _, name := range []string{"a", "b", "c"} {
-		require.NoError(t, w.Declare(name, f32(4)))
+		require.NoError(t, w.Declare(name, weightstest.F32(4)))
 		require.NoError(t, w.Set(name, []byte(name+"123456789abcdef")))
 	}
 	all, err := w.Matching(nil)
@@ -196,7 +197,7 @@ func makeAll(missing []Missing, ready func(int, Copy)) error {
 }
 
 func TestCopiesOfSeveralAtOnce(t *testing.T) {
-	leavesNothing(t)
+	weightstest.LeavesNothing(t)
 	w, all := abc(t)
 	var c DeviceCopies
 	defer c.Close()
@@ -227,19 +228,19 @@ func TestCopiesOfSeveralAtOnce(t *testing.T) {
 		require.Equal(t, string("abc"[i])+"123456789abcdef", string(got.(*countedCopy).data))
 	}
 
-	require.NoError(t, w.Declare("empty", f32(1)))
-	err = c.GetAll([]*Tensor{all[0], tensorOf(t, w, "empty")}, nil, sixteen, makeAll)
-	requireError(t, err, status.InvalidState, `"empty"`, "no data")
+	require.NoError(t, w.Declare("empty", weightstest.F32(1)))
+	err = c.GetAll([]*Tensor{all[0], weightstest.TensorOf(t, w, "empty")}, nil, sixteen, makeAll)
+	weightstest.RequireError(t, err, status.InvalidState, `"empty"`, "no data")
 	w.Release()
 	require.EqualValues(t, 1, b.(*countedCopy).freed.Load())
 	require.Zero(t, c.used.Load())
-	requireError(t, c.GetAll(all, nil, sixteen, makeAll), status.InvalidState, "released")
+	weightstest.RequireError(t, c.GetAll(all, nil, sixteen, makeAll), status.InvalidState, "released")
 }
 
 // How large the copies are is known while more are being made, also to the thread that
 // makes them.
 func TestSizesAreKnownWhileCopiesAreMade(t *testing.T) {
-	leavesNothing(t)
+	weightstest.LeavesNothing(t)
 	w, all := abc(t)
 	defer w.Release()
 	var c DeviceCopies
@@ -262,15 +263,15 @@ func TestSizesAreKnownWhileCopiesAreMade(t *testing.T) {
 }
 
 func TestCopiesKeepToTheirBudget(t *testing.T) {
-	leavesNothing(t)
+	weightstest.LeavesNothing(t)
 	w, all := abc(t)
 	c := DeviceCopies{Budget: 40}
 	defer c.Close()
-	requireError(t, c.GetAll(all, nil, sixteen, makeAll), status.OutOfMemory, "3 tensors", "48 bytes wanted", "40 free", "budget of 40")
+	weightstest.RequireError(t, c.GetAll(all, nil, sixteen, makeAll), status.OutOfMemory, "3 tensors", "48 bytes wanted", "40 free", "budget of 40")
 	require.Zero(t, c.Bytes(w), "nothing was made")
 	require.NoError(t, c.GetAll(all[:2], nil, sixteen, makeAll))
 	_, err := c.Get(all[2], nil, 16, newCopy)
-	requireError(t, err, status.OutOfMemory, `"c"`, "16 bytes wanted", "8 free", "budget of 40")
+	weightstest.RequireError(t, err, status.OutOfMemory, `"c"`, "16 bytes wanted", "8 free", "budget of 40")
 	_, err = c.Get(all[0], nil, 16, newCopy)
 	require.NoError(t, err, "what was there can be used")
 
@@ -281,7 +282,7 @@ func TestCopiesKeepToTheirBudget(t *testing.T) {
 	require.NoError(t, err, "a failure takes nothing of the budget")
 
 	again, other := abc(t)
-	requireError(t, c.GetAll(other[:1], nil, sixteen, makeAll), status.OutOfMemory, "0 free")
+	weightstest.RequireError(t, c.GetAll(other[:1], nil, sixteen, makeAll), status.OutOfMemory, "0 free")
 	w.Release()
 	require.NoError(t, c.GetAll(other[:2], nil, sixteen, makeAll), "there is room again")
 	again.Release()
@@ -289,7 +290,7 @@ func TestCopiesKeepToTheirBudget(t *testing.T) {
 
 // Batches, single copies, and their end against each other.
 func TestCopiesOfSeveralUnderContention(t *testing.T) {
-	leavesNothing(t)
+	weightstest.LeavesNothing(t)
 	for range 200 {
 		w, all := abc(t)
 		var c DeviceCopies
@@ -325,5 +326,5 @@ func TestMatchingTensors(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, all[2:], found)
 	_, err = w.Matching([]string{"a", "blk.*"})
-	requireError(t, err, status.NotFound, `"blk.*"`, "among 3")
+	weightstest.RequireError(t, err, status.NotFound, `"blk.*"`, "among 3")
 }

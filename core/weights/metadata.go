@@ -6,16 +6,16 @@ import (
 )
 
 // MetadataKeys are the keys of the file's metadata, in its order.
-func (w *Weights) MetadataKeys() []string { return w.keys }
+func (w *Weights) MetadataKeys() []string { return w.origin.Keys }
 
 // Metadata gives a metadata value of the file, safetensors' as strings. NOT_FOUND.
 func (w *Weights) Metadata(key string) (gguf.Value, error) {
 	if !w.refs.Live() {
 		return gguf.Value{}, errReleased()
 	}
-	v, ok := w.metadata[key]
+	v, ok := w.origin.Metadata[key]
 	if !ok {
-		return gguf.Value{}, status.Errorf(status.NotFound, "no metadata %q among %d keys", key, len(w.metadata))
+		return gguf.Value{}, status.Errorf(status.NotFound, "no metadata %q among %d keys", key, len(w.origin.Metadata))
 	}
 	return gguf.ValueOf(v), nil
 }

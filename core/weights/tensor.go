@@ -5,7 +5,6 @@ import (
 
 	"qtsaccel/core/status"
 	"qtsaccel/core/tensor"
-	"qtsaccel/core/tensorfile"
 )
 
 // Tensor is one named tensor. Its name and type never change. It lives as long as
@@ -20,20 +19,27 @@ type Tensor struct {
 	data   []byte // nil until it is given; not nil for a tensor of no bytes
 	own    []byte // memory of the tensor's own, once it has some
 	frozen bool
-	// inPlace: the host wants the data used where it lies; see MayCopy.
+	// inPlace: the caller wants the data used where it lies; see MayCopy.
 	inPlace bool
 
 	// Of a mapped file: which, and where the data ends in it.
-	file *file
+	file File
 	end  int64
 
-	foreign error    // why the tensor cannot be used; never changes
-	raw     *sourced // and where it lies, then
+	raw *Raw // of a tensor that cannot be used; never changes
 }
 
 // Usable says why a tensor of a file cannot be used: UNSUPPORTED, its type or rank is
 // none of the library's.
-func (t *Tensor) Usable() error { return t.foreign }
+func (t *Tensor) Usable() error {
+	if t.raw == nil {
+		return nil
+	}
+	return t.raw.Why
+}
+
+// Raw is what the file has of a tensor that cannot be used; nil of any other.
+func (t *Tensor) Raw() *Raw { return t.raw }
 
 // Bytes is the size of the tensor's data, in the file where it cannot be used.
 func (t *Tensor) Bytes() int64 {
@@ -78,11 +84,12 @@ func (t *Tensor) ReadAt(dst []byte, offset int64) error {
 		copy(dst, t.data[offset:])
 		return nil
 	}
-	return status.Wrapf(tensorfile.ReadAt(t.file.r, dst, t.end-int64(len(t.data))+offset), "%q", t.file.path)
+	return t.file.Read(dst, t.end-int64(len(t.data))+offset)
 }
 
-// read gives the data to use as it is now, and keeps it unchanged meanwhile.
-func (t *Tensor) read(use func(data []byte) error) error {
+// Read gives the data to use as it is now, and keeps it unchanged meanwhile. Errors are
+// those of [Tensor.Freeze].
+func (t *Tensor) Read(use func(data []byte) error) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if err := t.check(); err != nil {
@@ -93,20 +100,20 @@ func (t *Tensor) read(use func(data []byte) error) error {
 
 // check finds that there is no data, or none any more. The caller holds t.mu.
 func (t *Tensor) check() error {
-	if t.foreign != nil {
-		return t.foreign
+	if err := t.Usable(); err != nil {
+		return err
 	}
 	if t.data == nil {
 		return status.Errorf(status.InvalidState, "it has no data yet")
 	}
 	if t.file != nil {
-		return t.file.checkEnd(t.end)
+		return t.file.CheckEnd(t.end)
 	}
 	return nil
 }
 
 // MayCopy says whether a backend that can use the data where it lies may keep a copy
-// all the same, to be quicker: not where the host lent the data, or asked for [Mapped].
+// all the same, to be quicker: not where the data is borrowed from the host, or asked for [Mapped].
 func (t *Tensor) MayCopy() bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()

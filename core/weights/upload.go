@@ -20,10 +20,10 @@ func (w *Weights) Matching(patterns []string) ([]*Tensor, error) {
 	for _, t := range w.tensors {
 		wanted := len(patterns) == 0
 		for i, p := range patterns {
-			if _, ok := match(p, t.Name); ok {
+			if _, ok := Match(p, t.Name); ok {
 				wanted, used[i] = true, true
-				if p == t.Name && t.foreign != nil {
-					return nil, t.foreign
+				if err := t.Usable(); p == t.Name && err != nil {
+					return nil, err
 				}
 			}
 		}

@@ -1,7 +1,7 @@
 // Package weights holds named tensors in host memory, wherever they came from,
 // for any number of graphs and backends.
 //
-// Weights are counted by reference: [New] and [Open] give them with one, every
+// Weights are counted by reference: [New] and those who open a file give them with one, every
 // user that keeps them adds its own, and with the last one the memory goes back,
 // and before it every copy that a backend has made (see [DeviceCopies]). Slices
 // of the memory are valid as long as their user holds a reference. Methods called
@@ -9,7 +9,6 @@
 package weights
 
 import (
-	"fmt"
 	"strings"
 	"sync"
 	"unicode/utf8"
@@ -25,17 +24,14 @@ import (
 type Weights struct {
 	refs   refcount.Counter
 	arena  mem.Arena
-	files  []*file  // those that are mapped; never changes
-	stored []Stored // of each tensor that was opened; never changes
+	origin Origin // never changes once others have the weights
 
 	mu       sync.RWMutex
-	metadata map[string]fmt.Stringer
-	keys     []string // of metadata, in the file's order
 	tensors  []*Tensor
 	index    map[string]int
 	texts    map[string][][]byte        // of metadata that is strings, once one was asked for
 	copies   map[*DeviceCopies]struct{} // those that have copies of these tensors
-	lent     []func()                   // give data of the host's back
+	borrowed []func()                   // release data that was borrowed
 }
 
 // New makes weights without a tensor, with one reference.
@@ -45,6 +41,15 @@ func New() *Weights {
 
 // Retain adds a reference. The caller holds one already, or knows one who does.
 func (w *Weights) Retain() { w.use() }
+
+// Use adds a reference for a caller who may hold none. INVALID_STATE: the last one has
+// gone.
+func (w *Weights) Use() error {
+	if !w.use() {
+		return errReleased()
+	}
+	return nil
+}
 
 // Release gives a reference back; with the last one the device copies and the
 // memory are freed. One release too many does nothing.
@@ -68,10 +73,7 @@ func (w *Weights) free() {
 	// It fails only for a mapping that is not its own, which is a mistake here
 	// that no caller could act on; the leak counts of the tests would show it.
 	_ = w.arena.Free()
-	for _, f := range w.files {
-		f.close()
-	}
-	for _, release := range w.lent {
+	for _, release := range w.borrowed {
 		release()
 	}
 }
@@ -88,7 +90,7 @@ func (w *Weights) Declare(name string, t tensor.Type) error {
 		return errReleased()
 	}
 	defer w.Release()
-	if err := checkName(name); err != nil {
+	if err := CheckName(name); err != nil {
 		return err
 	}
 	if err := t.Check(false); err != nil {
@@ -98,7 +100,8 @@ func (w *Weights) Declare(name string, t tensor.Type) error {
 	return err
 }
 
-func checkName(name string) error {
+// CheckName finds that a name cannot be a tensor's: INVALID_ARGUMENT.
+func CheckName(name string) error {
 	if name == "" || !utf8.ValidString(name) || strings.ContainsRune(name, 0) {
 		return status.Errorf(status.InvalidArgument, "%q cannot name a tensor: names are UTF-8, not empty, without a zero byte", name)
 	}
@@ -112,9 +115,9 @@ func (w *Weights) add(name string, t tensor.Type) (*Tensor, error) {
 	return w.append(name, t, nil)
 }
 
-// addFilled adds a tensor with its data, which [mem.Alloc] gave; where it fails, it is
+// AddFilled adds a tensor of a checked name and type with its data, which [mem.Alloc] gave; where it fails, it is
 // still the caller's.
-func (w *Weights) addFilled(name string, t tensor.Type, data []byte) error {
+func (w *Weights) AddFilled(name string, t tensor.Type, data []byte) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	_, err := w.append(name, t, func() ([]byte, error) { return w.arena.Keep(data) })
@@ -188,7 +191,3 @@ func (w *Weights) At(i int) (*Tensor, error) {
 	}
 	return w.tensors[i], nil
 }
-
-// Stored says of each tensor of the file what became of it, in the order of the
-// file.
-func (w *Weights) Stored() []Stored { return w.stored }

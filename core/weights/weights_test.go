@@ -5,61 +5,29 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"unsafe"
 
 	"github.com/stretchr/testify/require"
 
 	"qtsaccel/core/mem"
 	"qtsaccel/core/status"
 	"qtsaccel/core/tensor"
+	"qtsaccel/core/weights/weightstest"
 )
 
-// leavesNothing fails the test if memory is left mapped at its end.
-func leavesNothing(t *testing.T) {
-	before := mem.Live()
-	t.Cleanup(func() { require.Equal(t, before, mem.Live(), "bytes live at the test's end") })
-}
-
-// requireError fails the test unless err has the code and all the words.
-func requireError(t *testing.T, err error, code status.Code, words ...string) {
-	t.Helper()
-	require.Error(t, err)
-	require.Equal(t, code, status.Of(err), "%v", err)
-	for _, w := range words {
-		require.ErrorContains(t, err, w)
-	}
-}
-
-func f32(shape ...int64) tensor.Type { return tensor.Type{DType: tensor.F32, Shape: shape} }
-
-func aligned(b []byte) bool {
-	return uintptr(unsafe.Pointer(unsafe.SliceData(b)))%mem.Alignment == 0
-}
-
-// tensorOf gives a tensor by name.
-func tensorOf(t *testing.T, w *Weights, name string) *Tensor {
-	t.Helper()
-	i, err := w.Find(name)
-	require.NoError(t, err)
-	found, err := w.At(i)
-	require.NoError(t, err)
-	return found
-}
-
 func TestDeclareSetFreeze(t *testing.T) {
-	leavesNothing(t)
+	weightstest.LeavesNothing(t)
 	w := New()
 	defer w.Release()
 	shape := tensor.Shape{2, 2}
 	require.NoError(t, w.Declare("a", tensor.Type{DType: tensor.F32, Shape: shape}))
-	require.NoError(t, w.Declare("b", f32()))
+	require.NoError(t, w.Declare("b", weightstest.F32()))
 	shape[0] = 99
 	require.Equal(t, 2, w.Len())
-	a := tensorOf(t, w, "a")
+	a := weightstest.TensorOf(t, w, "a")
 	require.Equal(t, "f32[2, 2]", a.Type.String(), "the caller's shape is copied")
 
 	_, err := a.Freeze()
-	requireError(t, err, status.InvalidState, `"a"`, "f32[2, 2]", "no data")
+	weightstest.RequireError(t, err, status.InvalidState, `"a"`, "f32[2, 2]", "no data")
 
 	data := []byte("0123456789abcdef")
 	require.NoError(t, w.Set("a", data))
@@ -70,68 +38,68 @@ func TestDeclareSetFreeze(t *testing.T) {
 	got, err := a.Freeze()
 	require.NoError(t, err)
 	require.Equal(t, "ABCDEFGHIJKLMNOP", string(got))
-	require.True(t, aligned(got))
-	requireError(t, w.Set("a", data), status.InvalidState, `"a"`)
+	require.True(t, weightstest.Aligned(got))
+	weightstest.RequireError(t, w.Set("a", data), status.InvalidState, `"a"`)
 	again, err := a.Freeze()
 	require.NoError(t, err)
 	require.Equal(t, "ABCDEFGHIJKLMNOP", string(again))
 }
 
 func TestWrongCallsNameWhatIsWrong(t *testing.T) {
-	leavesNothing(t)
+	weightstest.LeavesNothing(t)
 	w := New()
 	defer w.Release()
-	require.NoError(t, w.Declare("blk.0.attn_q.weight", f32(4, 8)))
-	require.NoError(t, w.Declare("blk.0.attn_k.weight", f32(4, 8)))
+	require.NoError(t, w.Declare("blk.0.attn_q.weight", weightstest.F32(4, 8)))
+	require.NoError(t, w.Declare("blk.0.attn_k.weight", weightstest.F32(4, 8)))
 
-	requireError(t, w.Declare("blk.0.attn_q.weight", f32(1)), status.AlreadyExists, "blk.0.attn_q.weight", "f32[4, 8]")
-	requireError(t, w.Declare("x", f32(4, 0)), status.InvalidArgument, `"x"`, "dimension 1")
-	requireError(t, w.Declare("x", f32(1, 1, 1, 1, 1)), status.InvalidArgument, "5 dimensions")
-	requireError(t, w.Declare("x", f32(1<<32, 1<<32)), status.InvalidArgument, "overflows")
-	requireError(t, w.Declare("x", tensor.Type{DType: 77}), status.InvalidArgument, "77")
-	requireError(t, w.Declare("x", tensor.Type{DType: tensor.Q8_0, Shape: tensor.Shape{4, 33}}), status.InvalidArgument, "33", "32")
+	weightstest.RequireError(t, w.Declare("blk.0.attn_q.weight", weightstest.F32(1)), status.AlreadyExists, "blk.0.attn_q.weight", "f32[4, 8]")
+	weightstest.RequireError(t, w.Declare("x", weightstest.F32(4, 0)), status.InvalidArgument, `"x"`, "dimension 1")
+	weightstest.RequireError(t, w.Declare("x", weightstest.F32(1, 1, 1, 1, 1)), status.InvalidArgument, "5 dimensions")
+	weightstest.RequireError(t, w.Declare("x", weightstest.F32(1<<32, 1<<32)), status.InvalidArgument, "overflows")
+	weightstest.RequireError(t, w.Declare("x", tensor.Type{DType: 77}), status.InvalidArgument, "77")
+	weightstest.RequireError(t, w.Declare("x", tensor.Type{DType: tensor.Q8_0, Shape: tensor.Shape{4, 33}}), status.InvalidArgument, "33", "32")
 	for _, name := range []string{"", "a\x00b", "\xff"} {
-		requireError(t, w.Declare(name, f32(1)), status.InvalidArgument, fmt.Sprintf("%q", name))
+		weightstest.RequireError(t, w.Declare(name, weightstest.F32(1)), status.InvalidArgument, fmt.Sprintf("%q", name))
 	}
 	require.Equal(t, 2, w.Len())
 
-	requireError(t, w.Set("blk.0.attn_q.weight", make([]byte, 127)), status.ShapeMismatch, "blk.0.attn_q.weight", "128", "127")
-	requireError(t, w.Set("blk.0.attn_q.weight", nil), status.ShapeMismatch, "128", "not 0")
-	requireError(t, w.Set("blk.0.atn_q.weight", nil), status.NotFound, `did you mean "blk.0.attn_q.weight"?`)
+	weightstest.RequireError(t, w.Set("blk.0.attn_q.weight", make([]byte, 127)), status.ShapeMismatch, "blk.0.attn_q.weight", "128", "127")
+	weightstest.RequireError(t, w.Set("blk.0.attn_q.weight", nil), status.ShapeMismatch, "128", "not 0")
+	weightstest.RequireError(t, w.Set("blk.0.atn_q.weight", nil), status.NotFound, `did you mean "blk.0.attn_q.weight"?`)
 	_, err := w.Find("output_norm")
-	requireError(t, err, status.NotFound, "output_norm", "among 2")
+	weightstest.RequireError(t, err, status.NotFound, "output_norm", "among 2")
 	require.NotContains(t, err.Error(), "did you mean")
 	_, err = w.Find(strings.Repeat("x", 10_000))
-	requireError(t, err, status.NotFound)
+	weightstest.RequireError(t, err, status.NotFound)
 	for _, i := range []int{-1, 2} {
 		_, err = w.At(i)
-		requireError(t, err, status.InvalidArgument, fmt.Sprint(i), "there are 2")
+		weightstest.RequireError(t, err, status.InvalidArgument, fmt.Sprint(i), "there are 2")
 	}
 	_, err = w.Metadata("general.name")
-	requireError(t, err, status.NotFound, "general.name")
+	weightstest.RequireError(t, err, status.NotFound, "general.name")
 
 	require.NoError(t, w.Set("blk.0.attn_q.weight", make([]byte, 128)), "the next right call")
 }
 
 func TestOutOfMemoryNamesTheTensorAndTheBytes(t *testing.T) {
-	leavesNothing(t)
+	weightstest.LeavesNothing(t)
 	w := New()
 	defer w.Release()
-	require.NoError(t, w.Declare("huge", f32(1<<28, 1<<28)))
+	require.NoError(t, w.Declare("huge", weightstest.F32(1<<28, 1<<28)))
 	// One element, repeated.
-	err := w.SetArray("huge", Array{Type: f32(1<<28, 1<<28), Strides: []int64{0, 0}, Data: make([]byte, 4)})
-	requireError(t, err, status.OutOfMemory, `"huge"`, "288230376151711744 bytes wanted")
-	require.NoError(t, w.Declare("small", f32(1)))
+	err := w.SetArray("huge", Array{Type: weightstest.F32(1<<28, 1<<28), Strides: []int64{0, 0}, Data: make([]byte, 4)})
+	weightstest.RequireError(t, err, status.OutOfMemory, `"huge"`, "288230376151711744 bytes wanted")
+	require.NoError(t, w.Declare("small", weightstest.F32(1)))
 	require.NoError(t, w.Set("small", make([]byte, 4)))
 }
 
 func TestLastUserLetsGo(t *testing.T) {
-	leavesNothing(t)
+	weightstest.LeavesNothing(t)
 	before := mem.Live()
 	w := New()
-	require.NoError(t, w.Declare("a", f32(64)))
+	require.NoError(t, w.Declare("a", weightstest.F32(64)))
 	require.NoError(t, w.Set("a", make([]byte, 256)))
-	a := tensorOf(t, w, "a")
+	a := weightstest.TensorOf(t, w, "a")
 	a.Retain()
 	w.Release()
 	data, err := a.Freeze()
@@ -143,34 +111,34 @@ func TestLastUserLetsGo(t *testing.T) {
 }
 
 func TestUseAfterTheLastReleaseDoesNoHarm(t *testing.T) {
-	leavesNothing(t)
+	weightstest.LeavesNothing(t)
 	w := New()
-	require.NoError(t, w.Declare("a", f32(1)))
+	require.NoError(t, w.Declare("a", weightstest.F32(1)))
 	require.NoError(t, w.Set("a", make([]byte, 4)))
-	a := tensorOf(t, w, "a")
+	a := weightstest.TensorOf(t, w, "a")
 	w.Release()
 
 	w.Release()
 	w.Retain()
 	a.Retain()
 	a.Release()
-	requireError(t, w.Declare("b", f32(1)), status.InvalidState, "released")
-	requireError(t, w.Set("a", make([]byte, 4)), status.InvalidState)
+	weightstest.RequireError(t, w.Declare("b", weightstest.F32(1)), status.InvalidState, "released")
+	weightstest.RequireError(t, w.Set("a", make([]byte, 4)), status.InvalidState)
 	_, err := w.Find("a")
-	requireError(t, err, status.InvalidState)
+	weightstest.RequireError(t, err, status.InvalidState)
 	_, err = w.At(0)
-	requireError(t, err, status.InvalidState)
+	weightstest.RequireError(t, err, status.InvalidState)
 	_, err = w.Metadata("k")
-	requireError(t, err, status.InvalidState)
+	weightstest.RequireError(t, err, status.InvalidState)
 	_, err = a.Freeze()
-	requireError(t, err, status.InvalidState)
+	weightstest.RequireError(t, err, status.InvalidState)
 	var c DeviceCopies
 	_, err = c.Get(a, nil, 4, func([]byte) (Copy, error) { panic("must not be called") })
-	requireError(t, err, status.InvalidState)
+	weightstest.RequireError(t, err, status.InvalidState)
 }
 
 func TestFromManyGoroutines(t *testing.T) {
-	leavesNothing(t)
+	weightstest.LeavesNothing(t)
 	w := New()
 	var wg sync.WaitGroup
 	for g := range 8 {
@@ -179,10 +147,10 @@ func TestFromManyGoroutines(t *testing.T) {
 			defer w.Release()
 			for i := range 50 {
 				own, shared := fmt.Sprintf("own.%d.%d", g, i), fmt.Sprintf("shared.%d", i)
-				if err := w.Declare(own, f32(8)); err != nil {
+				if err := w.Declare(own, weightstest.F32(8)); err != nil {
 					t.Error(err)
 				}
-				if err := w.Declare(shared, f32(8)); err != nil && status.Of(err) != status.AlreadyExists {
+				if err := w.Declare(shared, weightstest.F32(8)); err != nil && status.Of(err) != status.AlreadyExists {
 					t.Error(err)
 				}
 				data := []byte(strings.Repeat(string(rune('a'+g)), 32))

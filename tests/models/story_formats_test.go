@@ -7,19 +7,19 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"qtsaccel/core/modelfile"
 	"qtsaccel/core/tensor"
-	"qtsaccel/core/weights"
 )
 
 // saveStory saves the story's weights in another type where it fits, from either
 // format.
-func saveStory(t *testing.T, from string, rules ...weights.Rule) string {
+func saveStory(t *testing.T, from string, rules ...modelfile.Rule) string {
 	t.Helper()
-	w, err := weights.OpenWith(story(t, from), weights.Options{Rules: rules})
+	w, err := modelfile.Open(story(t, from), modelfile.Options{Rules: rules})
 	require.NoError(t, err)
 	defer w.Release()
 	path := filepath.Join(t.TempDir(), "story.gguf")
-	require.NoError(t, w.Save(path, nil, nil))
+	require.NoError(t, modelfile.Save(w, path, nil, nil))
 	return path
 }
 
@@ -36,9 +36,9 @@ func TestStoryFromSavedWeights(t *testing.T) {
 		logits      float64
 	}{
 		{"from safetensors", saveStory(t, "stories260K_f32.safetensors"), most, 1e-4},
-		{"f16", saveStory(t, "stories260K_f32.gguf", weights.Rule{Pattern: "*", DType: tensor.F16}), most, 0.05},
-		{"q8_0", saveStory(t, "stories260K_f32.gguf", weights.Rule{Pattern: "*", DType: tensor.Q8_0}), 20, 0.6},
-		{"q5_1", saveStory(t, "stories260K_f32.gguf", weights.Rule{Pattern: "*", DType: tensor.Q5_1}), 8, 2.5},
+		{"f16", saveStory(t, "stories260K_f32.gguf", modelfile.Rule{Pattern: "*", DType: tensor.F16}), most, 0.05},
+		{"q8_0", saveStory(t, "stories260K_f32.gguf", modelfile.Rule{Pattern: "*", DType: tensor.Q8_0}), 20, 0.6},
+		{"q5_1", saveStory(t, "stories260K_f32.gguf", modelfile.Rule{Pattern: "*", DType: tensor.Q5_1}), 8, 2.5},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			onEachBackend(t, func(t *testing.T, backend string) {

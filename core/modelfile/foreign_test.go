@@ -1,4 +1,4 @@
-package weights
+package modelfile
 
 import (
 	"encoding/binary"
@@ -16,6 +16,8 @@ import (
 	"qtsaccel/core/quant"
 	"qtsaccel/core/status"
 	"qtsaccel/core/tensor"
+	"qtsaccel/core/weights"
+	"qtsaccel/core/weights/weightstest"
 )
 
 // fileTensor is a tensor of a file that a test writes byte by byte.
@@ -48,9 +50,9 @@ func doubles(v ...float64) (b []byte) {
 }
 
 // valuesOf gives a tensor's values, whatever its type.
-func valuesOf(t *testing.T, w *Weights, name string) (of []float64) {
+func valuesOf(t *testing.T, w *weights.Weights, name string) (of []float64) {
 	t.Helper()
-	x := tensorOf(t, w, name)
+	x := weightstest.TensorOf(t, w, name)
 	data, err := x.Freeze()
 	require.NoError(t, err)
 	le := binary.LittleEndian
@@ -78,7 +80,7 @@ func valuesOf(t *testing.T, w *Weights, name string) (of []float64) {
 // Types that the library lacks and a wider one has come in as that; the values are those
 // of the formats' own definitions.
 func TestNarrowTypesAreWidened(t *testing.T) {
-	leavesNothing(t)
+	weightstest.LeavesNothing(t)
 	path := safetensorsOf(t,
 		fileTensor{"bool", "BOOL", []int64{1, 4}, []byte{0, 1, 1, 0}},
 		fileTensor{"u8", "U8", []int64{3}, []byte{0, 127, 255}},
@@ -88,11 +90,11 @@ func TestNarrowTypesAreWidened(t *testing.T) {
 		fileTensor{"e4m3", "F8_E4M3", []int64{6}, []byte{0x38, 0xb8, 0x7e, 0x01, 0x08, 0x80}},
 		fileTensor{"e5m2", "F8_E5M2", []int64{5}, []byte{0x3c, 0xbc, 0x7b, 0x01, 0x7c}},
 		fileTensor{"e8m0", "F8_E8M0", []int64{3}, []byte{127, 0, 254}},
-		fileTensor{"ones", "F32", []int64{1, 1, 1, 1, 2}, bytesOfFloats([]float32{7, 8})},
-		fileTensor{"as ever", "F32", []int64{2}, bytesOfFloats([]float32{1, 2})},
+		fileTensor{"ones", "F32", []int64{1, 1, 1, 1, 2}, weightstest.Floats([]float32{7, 8})},
+		fileTensor{"as ever", "F32", []int64{2}, weightstest.Floats([]float32{1, 2})},
 	)
-	for _, placement := range []Placement{Auto, Copied, Mapped} {
-		w, err := OpenWith(path, Options{Placement: placement})
+	for _, placement := range []weights.Placement{weights.Auto, weights.Copied, weights.Mapped} {
+		w, err := Open(path, Options{Placement: placement})
 		require.NoError(t, err)
 		require.Equal(t, 10, w.Len())
 		for name, want := range map[string]struct {
@@ -110,27 +112,27 @@ func TestNarrowTypesAreWidened(t *testing.T) {
 			"ones":    {"f32[1, 1, 1, 2]", []float64{7, 8}},
 			"as ever": {"f32[2]", []float64{1, 2}},
 		} {
-			require.Equal(t, want.typ, tensorOf(t, w, name).Type.String())
+			require.Equal(t, want.typ, weightstest.TensorOf(t, w, name).Type.String())
 			require.Equal(t, want.values, valuesOf(t, w, name), name)
 		}
-		said, err := w.Report()
+		said, err := ReportOf(w)
 		require.NoError(t, err)
 		text := said.Text()
 		for _, words := range []string{"from BOOL", "from F8_E4M3", "from F64", "rounded to f32", "is [1, 1, 1, 1, 2] in the file"} {
 			require.Contains(t, text, words)
 		}
 		saved := t.TempDir() + "/saved.gguf" // as what they were read as
-		require.NoError(t, w.Save(saved, nil, nil))
-		back, err := Open(saved)
+		require.NoError(t, Save(w, saved, nil, nil))
+		back, err := Open(saved, Options{})
 		require.NoError(t, err)
-		require.Equal(t, "f16[6]", tensorOf(t, back, "e4m3").Type.String())
+		require.Equal(t, "f16[6]", weightstest.TensorOf(t, back, "e4m3").Type.String())
 		back.Release()
 		w.Release()
 	}
 }
 
 func TestWidenedTensorsFollowRules(t *testing.T) {
-	leavesNothing(t)
+	weightstest.LeavesNothing(t)
 	const n = 3 << 18 // more than a piece
 	data := make([]byte, n)
 	for i := range data {
@@ -142,16 +144,16 @@ func TestWidenedTensorsFollowRules(t *testing.T) {
 	}
 	path := safetensorsOf(t, fileTensor{"e4m3", "F8_E4M3", []int64{3072, 256}, data}, fileTensor{"f64", "F64", []int64{4, 256}, doubles(f64...)},
 		fileTensor{"u8", "U8", []int64{2, 32}, make([]byte, 64)})
-	w, err := OpenWith(path, Options{Rules: []Rule{{Pattern: "f64", DType: tensor.BF16}, {Pattern: "*", DType: tensor.F32}}})
+	w, err := Open(path, Options{Rules: []Rule{{Pattern: "f64", DType: tensor.BF16}, {Pattern: "*", DType: tensor.F32}}})
 	require.NoError(t, err)
 	defer w.Release()
-	require.Equal(t, "f32[3072, 256]", tensorOf(t, w, "e4m3").Type.String())
-	plain, err := Open(path)
+	require.Equal(t, "f32[3072, 256]", weightstest.TensorOf(t, w, "e4m3").Type.String())
+	plain, err := Open(path, Options{})
 	require.NoError(t, err)
 	defer plain.Release()
 	require.Equal(t, valuesOf(t, plain, "e4m3"), valuesOf(t, w, "e4m3"))
-	require.Equal(t, "i16[2, 32]", tensorOf(t, w, "u8").Type.String())
-	require.Equal(t, "bf16[4, 256]", tensorOf(t, w, "f64").Type.String())
+	require.Equal(t, "i16[2, 32]", weightstest.TensorOf(t, w, "u8").Type.String())
+	require.Equal(t, "bf16[4, 256]", weightstest.TensorOf(t, w, "f64").Type.String())
 	for i, v := range valuesOf(t, w, "f64") {
 		require.InDelta(t, f64[i], v, math.Abs(f64[i])/256)
 	}
@@ -160,19 +162,19 @@ func TestWidenedTensorsFollowRules(t *testing.T) {
 // What the library cannot have is listed with what the file says of it, costs no memory,
 // and is an error when it is used; the others are as ever.
 func TestForeignTensorsAreListedAndRefused(t *testing.T) {
-	leavesNothing(t)
+	weightstest.LeavesNothing(t)
 	path := safetensorsOf(t,
-		fileTensor{"w", "F32", []int64{2}, bytesOfFloats([]float32{1, 2})},
+		fileTensor{"w", "F32", []int64{2}, weightstest.Floats([]float32{1, 2})},
 		fileTensor{"nv", "NVFP4", []int64{2, 64}, make([]byte, 72)},
 		fileTensor{"u64", "U64", []int64{2}, make([]byte, 16)},
 		fileTensor{"five", "F16", []int64{2, 3, 1, 2, 5}, make([]byte, 120)},
 		fileTensor{"huge", "F64", []int64{2}, doubles(1, 1e300)},
 		fileTensor{"tiny", "F64", []int64{2}, doubles(1e-60, 0)},
 	)
-	plan, err := PlanMemory(path, Options{Placement: Copied})
+	plan, err := PlanMemory(path, Options{Placement: weights.Copied})
 	require.NoError(t, err)
 	require.Equal(t, MemoryPlan{Tensors: 6, FileBytes: 8 + 32, MemoryBytes: 3 * 64}, plan)
-	w, err := Open(path)
+	w, err := Open(path, Options{})
 	require.NoError(t, err)
 	defer w.Release()
 	require.Equal(t, 6, w.Len())
@@ -189,18 +191,18 @@ func TestForeignTensorsAreListedAndRefused(t *testing.T) {
 		"tiny": {tensor.Shape{2}, 16, []string{"F64[2]", "1e-60", "too small for f32"}},
 	} {
 		words := append(c.words, fmt.Sprintf("%q", name), path)
-		x := tensorOf(t, w, name)
+		x := weightstest.TensorOf(t, w, name)
 		require.Equal(t, tensor.Type{DType: tensor.Foreign, Shape: c.shape}, x.Type)
 		require.Equal(t, c.bytes, x.Bytes())
-		requireError(t, x.Usable(), status.Unsupported, words...)
+		weightstest.RequireError(t, x.Usable(), status.Unsupported, words...)
 		_, err := x.Freeze()
-		requireError(t, err, status.Unsupported, words...)
-		requireError(t, w.Set(name, make([]byte, c.bytes)), status.Unsupported, words...)
+		weightstest.RequireError(t, err, status.Unsupported, words...)
+		weightstest.RequireError(t, w.Set(name, make([]byte, c.bytes)), status.Unsupported, words...)
 		_, err = w.Matching([]string{"w", name})
-		requireError(t, err, status.Unsupported, words...)
-		var copies DeviceCopies
-		_, err = copies.Get(x, nil, 4, newCopy)
-		requireError(t, err, status.Unsupported, words...)
+		weightstest.RequireError(t, err, status.Unsupported, words...)
+		var copies weights.DeviceCopies
+		_, err = copies.Get(x, nil, 4, noCopy)
+		weightstest.RequireError(t, err, status.Unsupported, words...)
 		copies.Close()
 	}
 	for _, patterns := range [][]string{nil, {"*"}} {
@@ -208,8 +210,8 @@ func TestForeignTensorsAreListedAndRefused(t *testing.T) {
 		require.NoError(t, err)
 		require.Len(t, all, 1)
 	}
-	requireError(t, w.Save(t.TempDir()+"/x.gguf", nil, nil), status.Unsupported, path)
-	said, err := w.Report()
+	weightstest.RequireError(t, Save(w, t.TempDir()+"/x.gguf", nil, nil), status.Unsupported, path)
+	said, err := ReportOf(w)
 	require.NoError(t, err)
 	text := said.Text()
 	for _, words := range []string{`"nv"`, "NVFP4[2, 64]", "F16[2, 3, 1, 2, 5]", "foreign", "72 bytes", "the library has no type NVFP4", "6 tensors, 8 bytes copied, 0 mapped"} {
@@ -221,26 +223,26 @@ func TestForeignTensorsAreListedAndRefused(t *testing.T) {
 	require.EqualValues(t, 2+128+2+60+2+2, c.Elements)
 
 	// Rules leave out by name or pattern what is not wanted, foreign or not.
-	w2, err := OpenWith(path, Options{Rules: []Rule{{Pattern: "w", DType: tensor.F16}, {Pattern: "*i*", Skip: true}, {Pattern: "?", Skip: true}, {Pattern: "nv", Skip: true}, {Pattern: "u*", Skip: true}, {Pattern: "h*", Skip: true}}})
+	w2, err := Open(path, Options{Rules: []Rule{{Pattern: "w", DType: tensor.F16}, {Pattern: "*i*", Skip: true}, {Pattern: "?", Skip: true}, {Pattern: "nv", Skip: true}, {Pattern: "u*", Skip: true}, {Pattern: "h*", Skip: true}}})
 	require.NoError(t, err)
 	defer w2.Release()
 	require.Equal(t, 1, w2.Len())
-	require.NoError(t, w2.Save(t.TempDir()+"/x.gguf", nil, nil))
-	said, err = w2.Report()
+	require.NoError(t, Save(w2, t.TempDir()+"/x.gguf", nil, nil))
+	said, err = ReportOf(w2)
 	require.NoError(t, err)
 	text = said.Text()
 	require.Equal(t, 5, strings.Count(text, "skipped"))
 	for _, rule := range []Rule{{Pattern: "*", Skip: true, DType: tensor.F16}, {Pattern: "*", Skip: true, Rename: "x"}} {
-		_, err = OpenWith(path, Options{Rules: []Rule{rule}})
-		requireError(t, err, status.InvalidArgument, "rule 0", "to be skipped")
+		_, err = Open(path, Options{Rules: []Rule{rule}})
+		weightstest.RequireError(t, err, status.InvalidArgument, "rule 0", "to be skipped")
 	}
 }
 
 // From GGUF to GGUF they go byte for byte.
 func TestForeignTensorsAreSavedAsTheyWere(t *testing.T) {
-	leavesNothing(t)
+	weightstest.LeavesNothing(t)
 	named := []gguf.Named{
-		{Name: "a", Type: f32(3)},
+		{Name: "a", Type: weightstest.F32(3)},
 		{Name: "nv", Raw: &gguf.Raw{Number: 40, Shape: tensor.Shape{2, 64}, Bytes: 72}},
 		{Name: "unknown", Raw: &gguf.Raw{Number: 99, Shape: tensor.Shape{7}, Bytes: 64}},
 		{Name: "five", Raw: &gguf.Raw{Number: 0, Shape: tensor.Shape{2, 1, 1, 1, 2}, Bytes: 16}},
@@ -260,18 +262,18 @@ func TestForeignTensorsAreSavedAsTheyWere(t *testing.T) {
 		}
 	}
 	path := write(t, content)
-	for _, placement := range []Placement{Copied, Mapped} {
-		w, err := OpenWith(path, Options{Placement: placement})
+	for _, placement := range []weights.Placement{weights.Copied, weights.Mapped} {
+		w, err := Open(path, Options{Placement: placement})
 		require.NoError(t, err)
 		require.Equal(t, 5, w.Len())
 		saved := filepath.Join(t.TempDir(), "saved.gguf")
-		require.NoError(t, w.Save(saved, nil, nil))
+		require.NoError(t, Save(w, saved, nil, nil))
 		got, err := os.ReadFile(saved)
 		require.NoError(t, err)
 		require.Equal(t, len(content), len(got))
 		require.True(t, string(content) == string(got), "%v", placement)
 		require.NoError(t, os.Truncate(path, layout.Size-100))
-		requireError(t, w.Save(saved, nil, nil), status.IO, path, "shorter")
+		weightstest.RequireError(t, Save(w, saved, nil, nil), status.IO, path, "shorter")
 		require.NoError(t, os.WriteFile(path, content, 0o600))
 		w.Release()
 	}

@@ -1,4 +1,4 @@
-package weights
+package modelfile
 
 import (
 	"fmt"
@@ -7,6 +7,7 @@ import (
 	"qtsaccel/core/quant"
 	"qtsaccel/core/status"
 	"qtsaccel/core/tensor"
+	"qtsaccel/core/weights"
 )
 
 // Rule says in which type tensors are stored whose names match, and what they are
@@ -55,41 +56,13 @@ func (r Rule) NeedsEncoder() bool { return quant.CanDecode(r.DType) && !quant.Ca
 
 func (r Rule) wild() bool { return strings.ContainsAny(r.Pattern, "*?") }
 
-// match says whether a name is what a pattern says, and what each star stands for.
-func match(pattern, name string) (stars []string, ok bool) {
-	var begin []int // of what each star so far stands for
-	var end []int
-	p, n, after := 0, 0, 0 // after: what follows the last star in the pattern
-	for n < len(name) || p < len(pattern) {
-		switch {
-		case p < len(pattern) && pattern[p] == '*':
-			begin, end = append(begin, n), append(end, n)
-			p++
-			after = p
-		case p < len(pattern) && n < len(name) && (pattern[p] == '?' || pattern[p] == name[n]):
-			p++
-			n++
-		case len(end) > 0 && end[len(end)-1] < len(name):
-			// The last star takes one more; earlier ones need not change.
-			end[len(end)-1]++
-			p, n = after, end[len(end)-1]
-		default:
-			return nil, false
-		}
-	}
-	for i := range begin {
-		stars = append(stars, name[begin[i]:end[i]])
-	}
-	return stars, true
-}
-
 // rename gives a tensor's name by the rules.
 func rename(name string, rules []Rule) string {
 	for _, r := range rules {
 		if r.Rename == "" {
 			continue
 		}
-		stars, ok := match(r.Pattern, name)
+		stars, ok := weights.Match(r.Pattern, name)
 		if !ok {
 			continue
 		}
@@ -107,37 +80,18 @@ func rename(name string, rules []Rule) string {
 // skips says whether the rules leave a tensor out.
 func skips(name string, rules []Rule) bool {
 	for _, r := range rules {
-		if _, ok := match(r.Pattern, name); ok && (r.Skip || r.DType != 0) {
+		if _, ok := weights.Match(r.Pattern, name); ok && (r.Skip || r.DType != 0) {
 			return r.Skip
 		}
 	}
 	return false
 }
 
-// Stored is what became of a tensor when it was opened.
-type Stored struct {
-	Name     string
-	FileName string // its name in the file
-	// From is its type as it is read from the file; FileDType and FileShape are those that
-	// the file has, FileBytes its size there.
-	From      tensor.Type
-	FileDType string
-	FileShape tensor.Shape
-	FileBytes int64
-	As        tensor.DType // in memory
-	// Placement is Copied or Mapped; what was converted is copied.
-	Placement Placement
-	// Foreign: it cannot be used, Note says why. Skipped: a rule left it out.
-	Foreign, Skipped bool
-	// Note says why a rule that matched was not followed to the letter.
-	Note string
-}
-
 // storeAs chooses the type of a tensor by the rules, with a note where the one
 // that matches cannot be followed.
 func storeAs(name string, t tensor.Type, rules []Rule) (as tensor.DType, note string) {
 	for _, r := range rules {
-		if _, ok := match(r.Pattern, name); !ok || r.DType == 0 {
+		if _, ok := weights.Match(r.Pattern, name); !ok || r.DType == 0 {
 			continue
 		}
 		switch {

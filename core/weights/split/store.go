@@ -1,17 +1,18 @@
-package weights
+package split
 
 import (
 	"errors"
 	"math"
 	"sync"
 
+	"qtsaccel/core/guarded"
 	"qtsaccel/core/quant"
 	"qtsaccel/core/status"
 	"qtsaccel/core/tensor"
 )
 
-// matrixRow is what storing a row of a matrix needs.
-type matrixRow struct {
+// splitRow is what storing a row of a matrix needs.
+type splitRow struct {
 	levels []int32
 	exact  []float64 // values
 	values []float32 // the f32 nearest to them
@@ -19,20 +20,20 @@ type matrixRow struct {
 	loss   Loss
 }
 
-func newMatrixRow(m *Matrix) *matrixRow {
-	return &matrixRow{
+func newSplitRow(m *Split) *splitRow {
+	return &splitRow{
 		levels: make([]int32, m.Columns), exact: make([]float64, m.Columns),
 		values: make([]float32, m.Columns), stored: make([]float32, m.Columns), loss: Loss{Exact: true},
 	}
 }
 
 // store writes the matrix in a type, and says what that has changed.
-func (m *Matrix) store(dst []byte, d tensor.DType) (Loss, error) {
+func (m *Split) store(dst []byte, d tensor.DType) (Loss, error) {
 	all := Loss{Exact: true}
 	var mu sync.Mutex
-	rowBytes := bytesOf(d, m.Columns)
-	err := eachOf(m.Rows, m.Columns, func(from, to int64) error {
-		r := newMatrixRow(m)
+	rowBytes := d.BytesOf(m.Columns)
+	err := guarded.Each(m.Rows, m.Columns, func(from, to int64) error {
+		r := newSplitRow(m)
 		for row := from; row < to; row++ {
 			out := dst[row*rowBytes : (row+1)*rowBytes]
 			err := r.read(m, row)
@@ -59,10 +60,10 @@ func (m *Matrix) store(dst []byte, d tensor.DType) (Loss, error) {
 
 // fits says whether a type holds the matrix. Of f16 it asks for every value, not only
 // for those that count beside the greatest of their row.
-func (m *Matrix) fits(d tensor.DType) (bool, error) {
-	err := eachOf(m.Rows, m.Columns, func(from, to int64) error {
-		r := newMatrixRow(m)
-		out := make([]byte, bytesOf(d, m.Columns))
+func (m *Split) fits(d tensor.DType) (bool, error) {
+	err := guarded.Each(m.Rows, m.Columns, func(from, to int64) error {
+		r := newSplitRow(m)
+		out := make([]byte, d.BytesOf(m.Columns))
 		for row := from; row < to; row++ {
 			err := r.read(m, row)
 			if err == nil {
@@ -86,7 +87,7 @@ func (m *Matrix) fits(d tensor.DType) (bool, error) {
 }
 
 // read gives the levels and the values of a row.
-func (r *matrixRow) read(m *Matrix, row int64) error {
+func (r *splitRow) read(m *Split, row int64) error {
 	m.readLevels(r.levels, row)
 	for from := int64(0); from < m.Columns; from += m.block() {
 		scale, offset := m.scale(row, from/m.block())
@@ -104,7 +105,7 @@ func (r *matrixRow) read(m *Matrix, row int64) error {
 
 // store writes the row that was read: with its own levels where the type has them,
 // else quantised anew. What the type cannot hold is an error with a [quant.Unheld].
-func (r *matrixRow) store(m *Matrix, row int64, dst []byte, d tensor.DType) error {
+func (r *splitRow) store(m *Split, row int64, dst []byte, d tensor.DType) error {
 	var err error
 	if shift, ok := m.keepsLevels(d); ok {
 		err = r.keep(m, row, dst, d, shift)
@@ -120,7 +121,7 @@ func (r *matrixRow) store(m *Matrix, row int64, dst []byte, d tensor.DType) erro
 }
 
 // keep writes a row with its own levels.
-func (r *matrixRow) keep(m *Matrix, row int64, dst []byte, d tensor.DType, shift int32) error {
+func (r *splitRow) keep(m *Split, row int64, dst []byte, d tensor.DType, shift int32) error {
 	_, size := d.Block()
 	var b quant.Block
 	for i := int64(0); i < m.Columns; i, dst = i+32, dst[size:] {
@@ -142,7 +143,7 @@ func (r *matrixRow) keep(m *Matrix, row int64, dst []byte, d tensor.DType, shift
 }
 
 // compare notes by how much what was stored is off.
-func (r *matrixRow) compare() {
+func (r *splitRow) compare() {
 	for i, v := range r.stored {
 		if v == r.values[i] {
 			continue

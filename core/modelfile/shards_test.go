@@ -1,4 +1,4 @@
-package weights
+package modelfile
 
 import (
 	"encoding/json"
@@ -12,6 +12,8 @@ import (
 
 	"qtsaccel/core/gguf"
 	"qtsaccel/core/status"
+	"qtsaccel/core/weights"
+	"qtsaccel/core/weights/weightstest"
 )
 
 // part is one file of a split model.
@@ -36,7 +38,7 @@ func writeParts(t *testing.T, parts []part) (folder string) {
 		}
 		named := make([]gguf.Named, len(p.tensors))
 		for j, name := range p.tensors {
-			named[j] = gguf.Named{Name: name, Type: f32(1)}
+			named[j] = gguf.Named{Name: name, Type: weightstest.F32(1)}
 		}
 		layout, err := gguf.Lay(pairs, named)
 		require.NoError(t, err)
@@ -60,14 +62,14 @@ func three() []part {
 }
 
 func TestSplitGGUF(t *testing.T) {
-	leavesNothing(t)
+	weightstest.LeavesNothing(t)
 	folder := writeParts(t, three())
-	for _, placement := range []Placement{Copied, Mapped} {
-		w, err := OpenWith(filepath.Join(folder, "mödel x-00001-of-00003.gguf"), Options{Placement: placement})
+	for _, placement := range []weights.Placement{weights.Copied, weights.Mapped} {
+		w, err := Open(filepath.Join(folder, "mödel x-00001-of-00003.gguf"), Options{Placement: placement})
 		require.NoError(t, err)
 		require.Equal(t, 5, w.Len())
 		for i := range 5 {
-			data, err := tensorOf(t, w, fmt.Sprintf("t%d", i)).Freeze()
+			data, err := weightstest.TensorOf(t, w, fmt.Sprintf("t%d", i)).Freeze()
 			require.NoError(t, err)
 			require.Equal(t, fmt.Sprintf("t%d\x00\x00", i), string(data))
 		}
@@ -76,8 +78,8 @@ func TestSplitGGUF(t *testing.T) {
 		require.Equal(t, "model", name.String())
 		require.Equal(t, []string{"general.name"}, w.MetadataKeys())
 		whole := filepath.Join(t.TempDir(), "whole.gguf")
-		require.NoError(t, w.Save(whole, nil, nil))
-		back, err := Open(whole)
+		require.NoError(t, Save(w, whole, nil, nil))
+		back, err := Open(whole, Options{})
 		require.NoError(t, err)
 		requireSameTensors(t, w, back)
 		back.Release()
@@ -86,7 +88,7 @@ func TestSplitGGUF(t *testing.T) {
 }
 
 func TestWrongSplits(t *testing.T) {
-	leavesNothing(t)
+	weightstest.LeavesNothing(t)
 	four := gguf.U32(4)
 	for name, c := range map[string]struct {
 		change func(p []part)
@@ -110,16 +112,16 @@ func TestWrongSplits(t *testing.T) {
 		parts := three()
 		c.change(parts)
 		folder := writeParts(t, parts)
-		_, err := Open(filepath.Join(folder, parts[c.open].name))
-		requireError(t, err, c.code, c.words...)
+		_, err := Open(filepath.Join(folder, parts[c.open].name), Options{})
+		weightstest.RequireError(t, err, c.code, c.words...)
 		require.NotContains(t, err.Error(), "panic", name)
 	}
 }
 
 func TestOnePartIsAWholeModel(t *testing.T) {
-	leavesNothing(t)
+	weightstest.LeavesNothing(t)
 	folder := writeParts(t, []part{{"any.gguf", []string{"a"}, gguf.U32(0), gguf.U32(1), nil}})
-	w, err := Open(filepath.Join(folder, "any.gguf"))
+	w, err := Open(filepath.Join(folder, "any.gguf"), Options{})
 	require.NoError(t, err)
 	w.Release()
 }
@@ -145,15 +147,15 @@ func writeIndexed(t *testing.T, files map[string][]string, index string) (path s
 }
 
 func TestShardedSafetensors(t *testing.T) {
-	leavesNothing(t)
+	weightstest.LeavesNothing(t)
 	path := writeIndexed(t, map[string][]string{"one.safetensors": {"a", "bb"}, "two.safetensors": {"ccc"}},
 		`{"metadata": {"total_size": 6}, "weight_map": {"bb": "one.safetensors", "a": "one.safetensors", "ccc": "two.safetensors"}}`)
-	w, err := Open(path)
+	w, err := Open(path, Options{})
 	require.NoError(t, err)
 	defer w.Release()
 	require.Equal(t, 3, w.Len())
 	for _, name := range []string{"a", "bb", "ccc"} {
-		data, err := tensorOf(t, w, name).Freeze()
+		data, err := weightstest.TensorOf(t, w, name).Freeze()
 		require.NoError(t, err)
 		require.Equal(t, name, string(data))
 	}
@@ -163,7 +165,7 @@ func TestShardedSafetensors(t *testing.T) {
 }
 
 func TestWrongIndexes(t *testing.T) {
-	leavesNothing(t)
+	weightstest.LeavesNothing(t)
 	files := map[string][]string{"one": {"a", "bb"}, "two": {"ccc"}, "three": {"a"}}
 	for index, c := range map[string]struct {
 		code  status.Code
@@ -188,34 +190,34 @@ func TestWrongIndexes(t *testing.T) {
 		`{"weight_map": {"a": "one", "bb": "one"}} x`:                                                             {status.Corrupt, []string{`'x'`}},
 		`{"deep": ` + strings.Repeat("[", 10_000) + strings.Repeat("]", 10_000) + `, "weight_map": {"a": "one"}}`: {status.Corrupt, []string{"nested deeper"}},
 	} {
-		_, err := Open(writeIndexed(t, files, index))
-		requireError(t, err, c.code, append(c.words, t.Name())...) // a path
+		_, err := Open(writeIndexed(t, files, index), Options{})
+		weightstest.RequireError(t, err, c.code, append(c.words, t.Name())...) // a path
 	}
 }
 
 // The parts of a model are of one format: an index names safetensors files, and a
 // split GGUF file's parts are GGUF.
 func TestPartsOfAnotherFormat(t *testing.T) {
-	leavesNothing(t)
-	model := ggufFile(t, f32(4))
+	weightstest.LeavesNothing(t)
+	model := ggufFile(t, weightstest.F32(4))
 	index := writeIndexed(t, nil, `{"weight_map": {"0": "model.gguf"}}`)
 	content, err := os.ReadFile(model)
 	require.NoError(t, err)
 	require.NoError(t, os.WriteFile(filepath.Join(filepath.Dir(index), "model.gguf"), content, 0o600))
-	_, err = Open(index)
-	requireError(t, err, status.Corrupt, "model.gguf", "a GGUF file", "must be a safetensors file")
+	_, err = Open(index, Options{})
+	weightstest.RequireError(t, err, status.Corrupt, "model.gguf", "a GGUF file", "must be a safetensors file")
 
 	parts := three()
 	folder := writeParts(t, parts)
 	safe := safetensorsFile(`{"t2":{"dtype":"F32","shape":[],"data_offsets":[0,4]}}`, make([]byte, 4))
 	require.NoError(t, os.WriteFile(filepath.Join(folder, parts[1].name), safe, 0o600))
-	_, err = Open(filepath.Join(folder, parts[0].name))
-	requireError(t, err, status.Corrupt, parts[1].name, "a safetensors file", "must be a GGUF file")
+	_, err = Open(filepath.Join(folder, parts[0].name), Options{})
+	weightstest.RequireError(t, err, status.Corrupt, parts[1].name, "a safetensors file", "must be a GGUF file")
 }
 
 func TestAnEmptyIndexIsAnEmptyModel(t *testing.T) {
-	leavesNothing(t)
-	w, err := Open(writeIndexed(t, nil, `{"weight_map": {}, "metadata": {}}`))
+	weightstest.LeavesNothing(t)
+	w, err := Open(writeIndexed(t, nil, `{"weight_map": {}, "metadata": {}}`), Options{})
 	require.NoError(t, err)
 	require.Zero(t, w.Len())
 	w.Release()

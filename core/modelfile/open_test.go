@@ -1,4 +1,4 @@
-package weights
+package modelfile
 
 import (
 	"encoding/binary"
@@ -18,6 +18,8 @@ import (
 	"qtsaccel/core/status"
 	"qtsaccel/core/tensor"
 	"qtsaccel/core/tensorfile"
+	"qtsaccel/core/weights"
+	"qtsaccel/core/weights/weightstest"
 )
 
 func shared(tb testing.TB, parts ...string) string {
@@ -62,18 +64,18 @@ func mixed() (file []byte, sizes []int) {
 func pattern(i int) byte { return byte(i ^ i>>8 ^ i>>16*37) }
 
 func TestOpenReadsEveryByteOnceIntoItsPlace(t *testing.T) {
-	leavesNothing(t)
+	weightstest.LeavesNothing(t)
 	file, sizes := mixed()
-	w, err := Open(write(t, file))
+	w, err := Open(write(t, file), Options{})
 	require.NoError(t, err)
 	defer w.Release()
 	require.Equal(t, len(sizes), w.Len())
 	at := 0
 	for i, n := range sizes {
-		data, err := tensorOf(t, w, fmt.Sprintf("t%d", i)).Freeze()
+		data, err := weightstest.TensorOf(t, w, fmt.Sprintf("t%d", i)).Freeze()
 		require.NoError(t, err)
 		require.Len(t, data, n)
-		require.True(t, n == 0 || aligned(data))
+		require.True(t, n == 0 || weightstest.Aligned(data))
 		for j, v := range data {
 			if v != pattern(at+j) {
 				t.Fatalf("tensor %d of %d bytes: byte %d is %d, want %d", i, n, j, v, pattern(at+j))
@@ -85,11 +87,11 @@ func TestOpenReadsEveryByteOnceIntoItsPlace(t *testing.T) {
 
 // The same model in both formats: the same names, shapes and bytes.
 func TestBothFormatsOfAModelAgree(t *testing.T) {
-	leavesNothing(t)
-	gguf, err := Open(shared(t, "stories260k", "stories260K_f32.gguf"))
+	weightstest.LeavesNothing(t)
+	gguf, err := Open(shared(t, "stories260k", "stories260K_f32.gguf"), Options{})
 	require.NoError(t, err)
 	defer gguf.Release()
-	safe, err := Open(shared(t, "stories260k", "stories260K_f32.safetensors"))
+	safe, err := Open(shared(t, "stories260k", "stories260K_f32.safetensors"), Options{})
 	require.NoError(t, err)
 	defer safe.Release()
 	require.Equal(t, 47, gguf.Len())
@@ -97,17 +99,17 @@ func TestBothFormatsOfAModelAgree(t *testing.T) {
 	for i := range gguf.Len() {
 		a, err := gguf.At(i)
 		require.NoError(t, err)
-		b := tensorOf(t, safe, a.Name)
+		b := weightstest.TensorOf(t, safe, a.Name)
 		require.Equal(t, a.Type.String(), b.Type.String(), a.Name)
 		one, err := a.Freeze()
 		require.NoError(t, err)
 		other, err := b.Freeze()
 		require.NoError(t, err)
 		require.Equal(t, string(one), string(other), a.Name)
-		require.True(t, aligned(one) && aligned(other))
+		require.True(t, weightstest.Aligned(one) && weightstest.Aligned(other))
 	}
-	require.Equal(t, "f32[64, 172]", tensorOf(t, gguf, "blk.0.ffn_down.weight").Type.String(), "row-major")
-	for w, want := range map[*Weights]map[string]string{
+	require.Equal(t, "f32[64, 172]", weightstest.TensorOf(t, gguf, "blk.0.ffn_down.weight").Type.String(), "row-major")
+	for w, want := range map[*weights.Weights]map[string]string{
 		gguf: {"general.name": "stories260K", "llama.block_count": "5"},
 		safe: {"license": "MIT", "n_head": "8"},
 	} {
@@ -118,25 +120,25 @@ func TestBothFormatsOfAModelAgree(t *testing.T) {
 		}
 	}
 	_, err = gguf.Find("blk.0.ffn_dwn.weight")
-	requireError(t, err, status.NotFound, "among 47", `did you mean "blk.0.ffn_down.weight"?`)
+	weightstest.RequireError(t, err, status.NotFound, "among 47", `did you mean "blk.0.ffn_down.weight"?`)
 }
 
 func TestOpenedTensorsCanBeSetUntilTheyAreUsed(t *testing.T) {
-	leavesNothing(t)
-	w, err := Open(write(t, safetensorsFile(`{"a":{"dtype":"F32","shape":[1],"data_offsets":[0,4]}}`, []byte("abcd"))))
+	weightstest.LeavesNothing(t)
+	w, err := Open(write(t, safetensorsFile(`{"a":{"dtype":"F32","shape":[1],"data_offsets":[0,4]}}`, []byte("abcd"))), Options{})
 	require.NoError(t, err)
 	defer w.Release()
 	require.NoError(t, w.Set("a", []byte("ABCD")))
-	require.NoError(t, w.Declare("b", f32(1)))
-	requireError(t, w.Declare("a", f32(1)), status.AlreadyExists)
-	data, err := tensorOf(t, w, "a").Freeze()
+	require.NoError(t, w.Declare("b", weightstest.F32(1)))
+	weightstest.RequireError(t, w.Declare("a", weightstest.F32(1)), status.AlreadyExists)
+	data, err := weightstest.TensorOf(t, w, "a").Freeze()
 	require.NoError(t, err)
 	require.Equal(t, "ABCD", string(data))
-	requireError(t, w.Set("a", []byte("abcd")), status.InvalidState)
+	weightstest.RequireError(t, w.Set("a", []byte("abcd")), status.InvalidState)
 }
 
 func TestOpenRefuses(t *testing.T) {
-	leavesNothing(t)
+	weightstest.LeavesNothing(t)
 	folder := t.TempDir()
 	unreadable := write(t, []byte("GGUF"))
 	require.NoError(t, os.Chmod(unreadable, 0))
@@ -166,9 +168,9 @@ func TestOpenRefuses(t *testing.T) {
 		}{status.IO, []string{"permission"}}
 	}
 	for path, c := range cases {
-		w, err := Open(path)
+		w, err := Open(path, Options{})
 		require.Nil(t, w)
-		requireError(t, err, c.code, append(c.words, fmt.Sprintf("%q", path))...)
+		weightstest.RequireError(t, err, c.code, append(c.words, fmt.Sprintf("%q", path))...)
 	}
 	if os.Getuid() == 0 {
 		t.Log("root reads everything: the unreadable file was left out")
@@ -177,7 +179,7 @@ func TestOpenRefuses(t *testing.T) {
 
 // Every error message of the parsers reaches the host with the path in front.
 func TestOpenRefusesWhatTheFormatsRefuse(t *testing.T) {
-	leavesNothing(t)
+	weightstest.LeavesNothing(t)
 	folder := shared(t, "safetensors-malformed")
 	for file, want := range map[string]status.Code{
 		"deserialization.safetensors":              status.OK,
@@ -192,7 +194,7 @@ func TestOpenRefusesWhatTheFormatsRefuse(t *testing.T) {
 		"validation_overflow_1.safetensors":        status.Corrupt,
 	} {
 		path := filepath.Join(folder, file)
-		w, err := Open(path)
+		w, err := Open(path, Options{})
 		require.Equal(t, want, status.Of(err), "%s: %v", file, err)
 		if err == nil {
 			w.Release()
@@ -219,7 +221,7 @@ func (f failingAt) ReadAt(p []byte, offset int64) (int, error) {
 }
 
 func TestAFileThatShrinksOrFailsWhileItIsRead(t *testing.T) {
-	leavesNothing(t)
+	weightstest.LeavesNothing(t)
 	file, _ := mixed()
 	whole := failingAt{file, int64(len(file)), nil}
 	table, err := safetensors.Parse(whole, int64(len(file)))
@@ -237,9 +239,9 @@ func TestAFileThatShrinksOrFailsWhileItIsRead(t *testing.T) {
 				}
 				err := load(at, table.Entries)
 				if cause == nil {
-					requireError(t, err, status.IO, "shorter", "at byte ")
+					weightstest.RequireError(t, err, status.IO, "shorter", "at byte ")
 				} else {
-					requireError(t, err, status.IO, "input/output error", "at byte ")
+					weightstest.RequireError(t, err, status.IO, "input/output error", "at byte ")
 				}
 			}
 		}
@@ -248,31 +250,31 @@ func TestAFileThatShrinksOrFailsWhileItIsRead(t *testing.T) {
 
 // A file may claim more than there is memory: that is found before it is read.
 func TestOutOfMemory(t *testing.T) {
-	leavesNothing(t)
+	weightstest.LeavesNothing(t)
 	err := load(failingAt{nil, 0, io.EOF}, []tensorfile.Entry{
 		{Name: "huge", Type: tensor.Type{DType: tensor.I8, Shape: tensor.Shape{1 << 59}}, Bytes: 1 << 59},
 	})
-	requireError(t, err, status.OutOfMemory, "1 tensors", "576460752303423488 bytes wanted, ", " free")
+	weightstest.RequireError(t, err, status.OutOfMemory, "1 tensors", "576460752303423488 bytes wanted, ", " free")
 }
 
 // load loads tensors from whatever is read.
 func load(r io.ReaderAt, entries []tensorfile.Entry) error {
-	w := New()
+	w := weights.New()
 	defer w.Release()
 	f := &file{path: "file", r: r}
 	s := &source{files: []*file{f}}
 	s.add(f, &tensorfile.Table{Entries: entries})
-	return w.load(s, Options{Placement: Copied})
+	return s.load(w, Options{Placement: weights.Copied})
 }
 
 func TestOpenTakesNoMoreThanTheTensors(t *testing.T) {
-	leavesNothing(t)
+	weightstest.LeavesNothing(t)
 	file, _ := mixed()
 	path := write(t, file)
 	var before, after runtime.MemStats
 	live := mem.Live()
 	runtime.ReadMemStats(&before)
-	w, err := Open(path)
+	w, err := Open(path, Options{})
 	runtime.ReadMemStats(&after)
 	require.NoError(t, err)
 	defer w.Release()
@@ -287,7 +289,7 @@ func BenchmarkOpen(b *testing.B) {
 	path := write(b, safetensorsFile(header, make([]byte, n)))
 	b.SetBytes(n)
 	for b.Loop() {
-		w, err := Open(path)
+		w, err := Open(path, Options{})
 		if err != nil {
 			b.Fatal(err)
 		}

@@ -1,6 +1,6 @@
 //go:build unix
 
-package weights
+package modelfile
 
 import (
 	"net"
@@ -13,10 +13,11 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"qtsaccel/core/status"
+	"qtsaccel/core/weights/weightstest"
 )
 
 func TestOpenDoesNotBlock(t *testing.T) {
-	leavesNothing(t)
+	weightstest.LeavesNothing(t)
 	folder := t.TempDir()
 	pipe, socket := filepath.Join(folder, "pipe"), filepath.Join(folder, "socket")
 	require.NoError(t, syscall.Mkfifo(pipe, 0o600))
@@ -25,15 +26,15 @@ func TestOpenDoesNotBlock(t *testing.T) {
 	defer func() { require.NoError(t, listener.Close()) }()
 	for path, words := range map[string]string{pipe: "is a pipe", socket: "not a regular file"} {
 		var err error
-		requireSoon(t, func() { _, err = Open(path) })
-		requireError(t, err, status.IO, path, words)
+		requireSoon(t, func() { _, err = Open(path, Options{}) })
+		weightstest.RequireError(t, err, status.IO, path, words)
 	}
 }
 
 // Even a pipe that takes the place of a regular file between looking and opening
 // does not block.
 func TestAPipeThatReplacesAFileDoesNotBlock(t *testing.T) {
-	leavesNothing(t)
+	weightstest.LeavesNothing(t)
 	folder := t.TempDir()
 	path, pipe, file := filepath.Join(folder, "path"), filepath.Join(folder, "pipe"), filepath.Join(folder, "file")
 	require.NoError(t, syscall.Mkfifo(pipe, 0o600))
@@ -55,7 +56,7 @@ func TestAPipeThatReplacesAFileDoesNotBlock(t *testing.T) {
 			}
 		}()
 		for range 2000 {
-			if _, err := Open(path); err == nil {
+			if _, err := Open(path, Options{}); err == nil {
 				opened++
 			}
 		}
@@ -82,7 +83,7 @@ func requireSoon(t *testing.T, f func()) {
 
 // A real file cut short by another process while its header says otherwise.
 func TestOpenWhileTheFileIsTruncated(t *testing.T) {
-	leavesNothing(t)
+	weightstest.LeavesNothing(t)
 	file, _ := mixed()
 	path := write(t, file)
 	stop, stopped := make(chan struct{}), make(chan struct{})
@@ -100,7 +101,7 @@ func TestOpenWhileTheFileIsTruncated(t *testing.T) {
 	}()
 	codes := map[status.Code]int{}
 	for range 200 {
-		w, err := Open(path)
+		w, err := Open(path, Options{})
 		if err == nil {
 			w.Release()
 		}

@@ -1,4 +1,4 @@
-package weights
+package modelfile
 
 import (
 	"path/filepath"
@@ -8,10 +8,11 @@ import (
 
 	"qtsaccel/core/status"
 	"qtsaccel/core/tensor"
+	"qtsaccel/core/weights/weightstest"
 )
 
 func TestInspect(t *testing.T) {
-	leavesNothing(t)
+	weightstest.LeavesNothing(t)
 	c, err := Inspect(shared(t, "stories260k", "stories260K_f32.gguf"))
 	require.NoError(t, err)
 	require.Len(t, c.Files, 1)
@@ -28,11 +29,11 @@ func TestInspect(t *testing.T) {
 		require.LessOrEqual(t, x.Offset+x.Bytes, c.Files[0].Bytes)
 	}
 	_, err = Inspect(t.TempDir())
-	requireError(t, err, status.IO, "is a directory")
+	weightstest.RequireError(t, err, status.IO, "is a directory")
 }
 
 func TestInspectParts(t *testing.T) {
-	leavesNothing(t)
+	weightstest.LeavesNothing(t)
 	folder := writeParts(t, three())
 	c, err := Inspect(filepath.Join(folder, "mödel x-00001-of-00003.gguf"))
 	require.NoError(t, err)

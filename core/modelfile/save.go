@@ -1,4 +1,4 @@
-package weights
+package modelfile
 
 import (
 	"errors"
@@ -12,7 +12,7 @@ import (
 	"qtsaccel/core/gguf"
 	"qtsaccel/core/osfile"
 	"qtsaccel/core/status"
-	"qtsaccel/core/tensorfile"
+	"qtsaccel/core/weights"
 )
 
 // maxSavedName is the longest tensor name that ggml's own reader takes.
@@ -31,16 +31,16 @@ const maxSavedName = 63
 // file, from which it would be copied; INVALID_ARGUMENT: path is something other than
 // a regular file, or see [gguf.Lay]; IO: it cannot be written, or a mapped file has become shorter;
 // CANCELLED. Nothing is left behind then.
-func (w *Weights) Save(path string, more []gguf.Pair, progress func(done, total int64) bool) error {
-	if !w.use() {
-		return errReleased()
+func Save(w *weights.Weights, path string, more []gguf.Pair, progress func(done, total int64) bool) error {
+	if err := w.Use(); err != nil {
+		return err
 	}
 	defer w.Release()
-	return status.Wrapf(w.save(path, more, progress), "%q", path)
+	return status.Wrapf(save(w, path, more, progress), "%q", path)
 }
 
-func (w *Weights) save(path string, more []gguf.Pair, progress func(done, total int64) bool) error {
-	tensors, layout, err := w.lay(more)
+func save(w *weights.Weights, path string, more []gguf.Pair, progress func(done, total int64) bool) error {
+	tensors, layout, err := lay(w, more)
 	if err != nil {
 		return err
 	}
@@ -94,28 +94,36 @@ func temporaryName(path string) string {
 }
 
 // lay gives what is to be written, and where.
-func (w *Weights) lay(more []gguf.Pair) ([]*Tensor, *gguf.Layout, error) {
-	w.mu.RLock()
-	defer w.mu.RUnlock()
-	tensors := slices.Clone(w.tensors)
+func lay(w *weights.Weights, more []gguf.Pair) ([]*weights.Tensor, *gguf.Layout, error) {
+	tensors := make([]*weights.Tensor, w.Len())
 	named := make([]gguf.Named, len(tensors))
 	quantised := false
-	for i, t := range tensors {
+	for i := range tensors {
+		t, err := w.At(i)
+		if err != nil {
+			return nil, nil, err
+		}
+		tensors[i] = t
 		if len(t.Name) > maxSavedName {
 			return nil, nil, status.Errorf(status.Unsupported, "tensor %q: its name has %d bytes, GGUF files allow %d", t.Name, len(t.Name), maxSavedName)
 		}
 		named[i] = gguf.Named{Name: t.Name, Type: t.Type}
-		if t.foreign != nil {
-			if t.raw.Foreign.Number == nil {
-				return nil, nil, t.foreign
+		if raw := t.Raw(); raw != nil {
+			if raw.Foreign.Number == nil {
+				return nil, nil, raw.Why
 			}
-			named[i].Raw = &gguf.Raw{Number: *t.raw.Foreign.Number, Shape: t.raw.Foreign.Shape, Bytes: t.raw.Bytes}
+			named[i].Raw = &gguf.Raw{Number: *raw.Foreign.Number, Shape: raw.Foreign.Shape, Bytes: raw.Bytes}
 		}
 		quantised = quantised || t.Type.DType.Quantised()
 	}
-	pairs := make([]gguf.Pair, len(w.keys))
-	for i, key := range w.keys {
-		pairs[i] = gguf.Pair{Key: key, Value: gguf.ValueOf(w.metadata[key])}
+	keys := w.MetadataKeys()
+	pairs := make([]gguf.Pair, len(keys))
+	for i, key := range keys {
+		value, err := w.Metadata(key)
+		if err != nil {
+			return nil, nil, err
+		}
+		pairs[i] = gguf.Pair{Key: key, Value: value}
 	}
 	for _, m := range more {
 		same := func(p gguf.Pair) bool { return p.Key == m.Key }
@@ -141,7 +149,7 @@ type saver struct {
 	at       int64
 }
 
-func (s *saver) write(tensors []*Tensor) error {
+func (s *saver) write(tensors []*weights.Tensor) error {
 	if err := s.append(s.layout.Header); err != nil {
 		return err
 	}
@@ -156,15 +164,16 @@ func (s *saver) write(tensors []*Tensor) error {
 	return s.pad(s.layout.Size)
 }
 
-func (s *saver) tensor(t *Tensor) error {
-	if t.foreign == nil {
-		return t.read(s.append)
+func (s *saver) tensor(t *weights.Tensor) error {
+	raw := t.Raw()
+	if raw == nil {
+		return t.Read(s.append)
 	}
-	buffer := make([]byte, min(t.raw.Bytes, pieceBytes)) // as it lies in its file
-	for at := int64(0); at < t.raw.Bytes; at += int64(len(buffer)) {
-		buffer = buffer[:min(int64(len(buffer)), t.raw.Bytes-at)]
-		if err := tensorfile.ReadAt(t.raw.file.r, buffer, t.raw.Offset+at); err != nil {
-			return status.Wrapf(err, "%q", t.raw.file.path)
+	buffer := make([]byte, min(raw.Bytes, pieceBytes)) // as it lies in its file
+	for at := int64(0); at < raw.Bytes; at += int64(len(buffer)) {
+		buffer = buffer[:min(int64(len(buffer)), raw.Bytes-at)]
+		if err := raw.Read(buffer, at); err != nil {
+			return err
 		}
 		if err := s.append(buffer); err != nil {
 			return err

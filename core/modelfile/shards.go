@@ -1,4 +1,4 @@
-package weights
+package modelfile
 
 import (
 	"fmt"
@@ -13,17 +13,17 @@ import (
 	"qtsaccel/core/tensorfile"
 )
 
-// The metadata by which the parts of a split GGUF file belong together. Source:
+// The metadata by which the shards of a GGUF model belong together. Source:
 // llama.cpp, tools/gguf-split.
 const (
 	splitNumber  = "split.no"            // from 0
-	splitCount   = "split.count"         // how many parts
-	splitTensors = "split.tensors.count" // of all parts together
+	splitCount   = "split.count"         // how many shards
+	splitTensors = "split.tensors.count" // of all shards together
 )
 
-// readSplit opens the other parts if the first file is one of several, whose names
+// readShards opens the other shards if the first file is one of several, whose names
 // end in -00001-of-00003.gguf.
-func (s *source) readSplit() error {
+func (s *source) readShards() error {
 	first := s.files[0]
 	count, split, err := s.number(first, s.metadata, splitCount)
 	if err != nil || !split || count == 1 {
@@ -39,13 +39,13 @@ func (s *source) readSplit() error {
 	if number != 0 {
 		return status.Errorf(status.InvalidArgument, "%q is part %d of %d: the first one is to be opened", first.path, number+1, count)
 	}
-	stem, ok := strings.CutSuffix(first.path, partSuffix(0, count))
+	stem, ok := strings.CutSuffix(first.path, shardSuffix(0, count))
 	if !ok {
 		return status.Errorf(status.Corrupt, "%q: its metadata says that it is the first of %d parts, then its name must end in %q",
-			first.path, count, partSuffix(0, count))
+			first.path, count, shardSuffix(0, count))
 	}
 	for i := int64(1); i < count; i++ {
-		if err := s.readPart(stem+partSuffix(i, count), i, count); err != nil {
+		if err := s.readShard(stem+shardSuffix(i, count), i, count); err != nil {
 			return err
 		}
 	}
@@ -56,7 +56,7 @@ func (s *source) readSplit() error {
 	if err != nil {
 		return err
 	}
-	// What describes the parts is not the model's.
+	// What describes the shards is not the model's.
 	of := func(key string) bool { return strings.HasPrefix(key, "split.") }
 	s.metadata = maps.Clone(s.metadata)
 	maps.DeleteFunc(s.metadata, func(key string, _ fmt.Stringer) bool { return of(key) })
@@ -64,10 +64,10 @@ func (s *source) readSplit() error {
 	return s.checkNames()
 }
 
-func partSuffix(i, count int64) string { return fmt.Sprintf("-%05d-of-%05d.gguf", i+1, count) }
+func shardSuffix(i, count int64) string { return fmt.Sprintf("-%05d-of-%05d.gguf", i+1, count) }
 
-// readPart opens a part but the first.
-func (s *source) readPart(path string, i, count int64) error {
+// readShard opens a shard but the first.
+func (s *source) readShard(path string, i, count int64) error {
 	f, table, err := s.open(path, formatGGUF)
 	if err != nil {
 		return err

@@ -1,4 +1,4 @@
-package weights
+package modelfile
 
 import (
 	"bytes"
@@ -13,18 +13,20 @@ import (
 	"qtsaccel/core/mem"
 	"qtsaccel/core/status"
 	"qtsaccel/core/tensor"
+	"qtsaccel/core/weights"
+	"qtsaccel/core/weights/weightstest"
 )
 
 func TestSavedAsItWasRead(t *testing.T) {
-	leavesNothing(t)
+	weightstest.LeavesNothing(t)
 	path := shared(t, "stories260k", "stories260K_f32.gguf")
 	want, err := os.ReadFile(path)
 	require.NoError(t, err)
-	for _, placement := range []Placement{Copied, Mapped} {
-		w, err := OpenWith(path, Options{Placement: placement})
+	for _, placement := range []weights.Placement{weights.Copied, weights.Mapped} {
+		w, err := Open(path, Options{Placement: placement})
 		require.NoError(t, err)
 		saved := filepath.Join(t.TempDir(), "größer, mit Leerzeichen.gguf")
-		require.NoError(t, w.Save(saved, nil, nil))
+		require.NoError(t, Save(w, saved, nil, nil))
 		w.Release()
 		got, err := os.ReadFile(saved)
 		require.NoError(t, err)
@@ -34,13 +36,13 @@ func TestSavedAsItWasRead(t *testing.T) {
 
 // From safetensors: metadata becomes text, and all can be read again.
 func TestSavedFromAnotherFormat(t *testing.T) {
-	leavesNothing(t)
-	safe, err := Open(shared(t, "stories260k", "stories260K_f32.safetensors"))
+	weightstest.LeavesNothing(t)
+	safe, err := Open(shared(t, "stories260k", "stories260K_f32.safetensors"), Options{})
 	require.NoError(t, err)
 	defer safe.Release()
 	path := filepath.Join(t.TempDir(), "model.gguf")
-	require.NoError(t, safe.Save(path, nil, nil))
-	back, err := Open(path)
+	require.NoError(t, Save(safe, path, nil, nil))
+	back, err := Open(path, Options{})
 	require.NoError(t, err)
 	defer back.Release()
 	requireSameTensors(t, safe, back)
@@ -53,27 +55,27 @@ func TestSavedFromAnotherFormat(t *testing.T) {
 	}
 }
 
-func requireSameTensors(t *testing.T, want, got *Weights) {
+func requireSameTensors(t *testing.T, want, got *weights.Weights) {
 	t.Helper()
 	require.Equal(t, want.Len(), got.Len())
 	for i := range want.Len() {
 		a, err := want.At(i)
 		require.NoError(t, err)
-		b := tensorOf(t, got, a.Name)
+		b := weightstest.TensorOf(t, got, a.Name)
 		require.Equal(t, a.Type.String(), b.Type.String(), a.Name)
-		require.True(t, bytes.Equal(a.data, b.data), a.Name)
+		require.True(t, bytes.Equal(dataOf(t, a), dataOf(t, b)), a.Name)
 	}
 }
 
 func TestSavedFromMemory(t *testing.T) {
-	leavesNothing(t)
-	w := New()
+	weightstest.LeavesNothing(t)
+	w := weights.New()
 	defer w.Release()
-	require.NoError(t, w.Declare("a", f32(2, 3)))
-	require.NoError(t, w.Declare("scalar", f32()))
+	require.NoError(t, w.Declare("a", weightstest.F32(2, 3)))
+	require.NoError(t, w.Declare("scalar", weightstest.F32()))
 	require.NoError(t, w.Declare("q", tensor.Type{DType: tensor.Q8_0, Shape: tensor.Shape{3, 64}}))
 	path := filepath.Join(t.TempDir(), "model.gguf")
-	requireError(t, w.Save(path, nil, nil), status.InvalidState, `"a"`, "no data")
+	weightstest.RequireError(t, Save(w, path, nil, nil), status.InvalidState, `"a"`, "no data")
 	for name, size := range map[string]int{"a": 24, "scalar": 4, "q": 204} {
 		data := make([]byte, size)
 		for i := range data {
@@ -82,12 +84,12 @@ func TestSavedFromMemory(t *testing.T) {
 		require.NoError(t, w.Set(name, data))
 	}
 	var steps int
-	require.NoError(t, w.Save(path, nil, func(done, total int64) bool {
+	require.NoError(t, Save(w, path, nil, func(done, total int64) bool {
 		steps++
 		return done <= total
 	}))
 	require.Positive(t, steps)
-	back, err := Open(path)
+	back, err := Open(path, Options{})
 	require.NoError(t, err)
 	defer back.Release()
 	requireSameTensors(t, w, back)
@@ -112,8 +114,8 @@ func TestSavedFromMemory(t *testing.T) {
 		{Key: "general.alignment", Value: gguf.Int(64)},
 		{Key: "general.architecture", Value: gguf.Text("test")}, // a second time
 	}
-	require.NoError(t, w.Save(path, more, nil), "over an older file")
-	described, err := OpenWith(path, Options{Placement: Mapped})
+	require.NoError(t, Save(w, path, more, nil), "over an older file")
+	described, err := Open(path, Options{Placement: weights.Mapped})
 	require.NoError(t, err)
 	defer described.Release()
 	requireSameTensors(t, w, described)
@@ -122,10 +124,10 @@ func TestSavedFromMemory(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, v, got.String(), key)
 	}
-	require.True(t, aligned(tensorOf(t, described, "q").data), "the file's alignment is 64 now")
+	require.True(t, weightstest.Aligned(dataOf(t, weightstest.TensorOf(t, described, "q"))), "the file's alignment is 64 now")
 	changed := filepath.Join(t.TempDir(), "changed.gguf")
-	require.NoError(t, described.Save(changed, []gguf.Pair{{Key: "a.count", Value: gguf.Int(3)}}, nil))
-	again, err := Open(changed)
+	require.NoError(t, Save(described, changed, []gguf.Pair{{Key: "a.count", Value: gguf.Int(3)}}, nil))
+	again, err := Open(changed, Options{})
 	require.NoError(t, err)
 	defer again.Release()
 	count, err := again.Metadata("a.count")
@@ -138,32 +140,32 @@ func TestSavedFromMemory(t *testing.T) {
 		`metadata key "" is empty`:                 {Value: gguf.Int(1)},
 		`metadata key "a\xff" is empty, not UTF-8`: {Key: "a\xff", Value: gguf.Int(1)},
 	} {
-		require.ErrorContains(t, w.Save(path, []gguf.Pair{v}, nil), words)
+		require.ErrorContains(t, Save(w, path, []gguf.Pair{v}, nil), words)
 	}
-	require.NoError(t, back.Save(path, nil, nil), "over the file itself")
+	require.NoError(t, Save(back, path, nil, nil), "over the file itself")
 }
 
 func TestWhatCannotBeSaved(t *testing.T) {
-	leavesNothing(t)
-	w := New()
+	weightstest.LeavesNothing(t)
+	w := weights.New()
 	defer w.Release()
-	require.NoError(t, w.Declare("a", f32(1<<20)))
+	require.NoError(t, w.Declare("a", weightstest.F32(1<<20)))
 	require.NoError(t, w.Set("a", make([]byte, 4<<20)))
 	folder := t.TempDir()
 	path := filepath.Join(folder, "model.gguf")
 	require.NoError(t, os.WriteFile(path, []byte("before"), 0o600))
 
-	requireError(t, w.Save(path, nil, func(int64, int64) bool { return false }), status.Cancelled, "cancelled after ", path)
-	requireError(t, w.Save(folder, nil, nil), status.InvalidArgument, "is a directory")
-	requireError(t, w.Save(os.DevNull, nil, nil), status.InvalidArgument, "not a regular file")
-	requireError(t, w.Save(filepath.Join(folder, "none", "x"), nil, nil), status.IO, "no such file")
+	weightstest.RequireError(t, Save(w, path, nil, func(int64, int64) bool { return false }), status.Cancelled, "cancelled after ", path)
+	weightstest.RequireError(t, Save(w, folder, nil, nil), status.InvalidArgument, "is a directory")
+	weightstest.RequireError(t, Save(w, os.DevNull, nil, nil), status.InvalidArgument, "not a regular file")
+	weightstest.RequireError(t, Save(w, filepath.Join(folder, "none", "x"), nil, nil), status.IO, "no such file")
 	if _, err := os.Stat("/dev/full"); err == nil {
-		_, layout, err := w.lay(nil)
+		tensors, layout, err := lay(w, nil)
 		require.NoError(t, err)
 		device, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
 		require.NoError(t, err)
 		full := saver{f: device, layout: layout}
-		requireError(t, full.write(w.tensors), status.IO, "no space left", "after 0 of ")
+		weightstest.RequireError(t, full.write(tensors), status.IO, "no space left", "after 0 of ")
 		require.NoError(t, device.Close())
 	}
 	entries, err := os.ReadDir(folder)
@@ -173,35 +175,37 @@ func TestWhatCannotBeSaved(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, "before", string(content))
 
-	long := New()
+	long := weights.New()
 	defer long.Release()
-	require.NoError(t, long.Declare(string(bytes.Repeat([]byte("x"), 64)), f32(1)))
-	requireError(t, long.Save(path, nil, nil), status.Unsupported, "64 bytes", "63")
+	require.NoError(t, long.Declare(string(bytes.Repeat([]byte("x"), 64)), weightstest.F32(1)))
+	weightstest.RequireError(t, Save(long, path, nil, nil), status.Unsupported, "64 bytes", "63")
 }
 
 // A file that is replaced keeps its place behind links, and who may read it.
 // A name may have as many bytes as the file system takes, of characters of several
 // bytes too; one more is an error before anything is written.
 func TestSavingUnderALongName(t *testing.T) {
-	leavesNothing(t)
-	w, _ := oneTensor(t)
+	weightstest.LeavesNothing(t)
+	w := weights.New()
 	defer w.Release()
+	require.NoError(t, w.Declare("a", weightstest.F32(4)))
+	require.NoError(t, w.Set("a", []byte("0123456789abcdef")))
 	folder := t.TempDir()
 	for _, name := range []string{strings.Repeat("n", 255), strings.Repeat("n", 246), "x" + strings.Repeat("ü", 127), strings.Repeat("ü", 127)} {
 		path := filepath.Join(folder, name)
 		for range 2 { // the second takes the place of the first
-			require.NoError(t, w.Save(path, nil, nil), name)
+			require.NoError(t, Save(w, path, nil, nil), name)
 		}
-		back, err := Open(path)
+		back, err := Open(path, Options{})
 		require.NoError(t, err)
 		back.Release()
 	}
 	reported := false
-	err := w.Save(filepath.Join(folder, strings.Repeat("n", 256)), nil, func(int64, int64) bool {
+	err := Save(w, filepath.Join(folder, strings.Repeat("n", 256)), nil, func(int64, int64) bool {
 		reported = true
 		return true
 	})
-	requireError(t, err, status.IO, "name too long")
+	weightstest.RequireError(t, err, status.IO, "name too long")
 	require.False(t, reported)
 	entries, err := os.ReadDir(folder)
 	require.NoError(t, err)
@@ -209,8 +213,8 @@ func TestSavingUnderALongName(t *testing.T) {
 }
 
 func TestSavingThroughALink(t *testing.T) {
-	leavesNothing(t)
-	w, err := Open(ggufFile(t, f32(3)))
+	weightstest.LeavesNothing(t)
+	w, err := Open(ggufFile(t, weightstest.F32(3)), Options{})
 	require.NoError(t, err)
 	defer w.Release()
 	folder := t.TempDir()
@@ -219,41 +223,52 @@ func TestSavingThroughALink(t *testing.T) {
 	if err := os.Symlink("file", link); err != nil {
 		t.Skipf("no links here: %v", err)
 	}
-	require.NoError(t, w.Save(link, nil, nil))
+	require.NoError(t, Save(w, link, nil, nil))
 	info, err := os.Lstat(link)
 	require.NoError(t, err)
 	require.NotZero(t, info.Mode()&os.ModeSymlink)
 	info, err = os.Stat(file)
 	require.NoError(t, err)
 	require.Equal(t, os.FileMode(0o600), info.Mode())
-	back, err := Open(file)
+	back, err := Open(file, Options{})
 	require.NoError(t, err)
 	requireSameTensors(t, w, back)
 	back.Release()
 }
 
+// longEnough is a file whose shortening nobody sees.
+type longEnough struct{}
+
+func (longEnough) Read([]byte, int64) error { panic("what is mapped is not read") }
+func (longEnough) CheckEnd(int64) error     { return nil }
+
 func TestSavingAMappedFileThatWasCutShort(t *testing.T) {
-	leavesNothing(t)
+	weightstest.LeavesNothing(t)
 	if !mem.CanMapFiles {
 		t.Skip("files cannot be mapped here")
 	}
-	path := ggufFile(t, f32(1<<20))
-	w, err := OpenWith(path, Options{Placement: Mapped})
+	path := ggufFile(t, weightstest.F32(1<<20))
+	w, err := Open(path, Options{Placement: weights.Mapped})
 	require.NoError(t, err)
 	defer w.Release()
-	// Beyond what the check sees: the write itself must not end the process.
+	whole := weightstest.TensorOf(t, w, "0")
+	data := dataOf(t, whole)
 	require.NoError(t, os.Truncate(path, 1000))
 	out := filepath.Join(t.TempDir(), "out")
-	requireError(t, w.Save(out, nil, nil), status.IO, "shorter")
-	tensorOf(t, w, "0").file.size, tensorOf(t, w, "0").end = 0, 0
-	requireError(t, w.Save(out, nil, nil), status.IO, "bad address")
+	weightstest.RequireError(t, Save(w, out, nil, nil), status.IO, "shorter")
+
+	unchecked := weights.New()
+	defer unchecked.Release()
+	// Beyond what the check sees: the write itself must not end the process.
+	require.NoError(t, unchecked.AddOfFile(weights.FileTensor{Name: "0", Type: whole.Type, Data: data, File: longEnough{}}))
+	weightstest.RequireError(t, Save(unchecked, out, nil, nil), status.IO, "bad address")
 }
 
 // ggufFile writes a file with tensors named by their numbers, whose bytes tell
 // where they stand.
 func ggufFile(t *testing.T, types ...tensor.Type) string {
 	t.Helper()
-	w := New()
+	w := weights.New()
 	defer w.Release()
 	for i, typ := range types {
 		name := string(rune('0' + i))
@@ -265,6 +280,6 @@ func ggufFile(t *testing.T, types ...tensor.Type) string {
 		require.NoError(t, w.Set(name, data))
 	}
 	path := filepath.Join(t.TempDir(), "model.gguf")
-	require.NoError(t, w.Save(path, nil, nil))
+	require.NoError(t, Save(w, path, nil, nil))
 	return path
 }

@@ -1,4 +1,4 @@
-package weights
+package modelfile
 
 import (
 	"fmt"
@@ -6,6 +6,7 @@ import (
 	"text/tabwriter"
 
 	"qtsaccel/core/tensor"
+	"qtsaccel/core/weights"
 )
 
 // StoredInfo is a line of the report.
@@ -27,14 +28,16 @@ type Report struct {
 	MappedBytes int64        `json:"mapped_bytes"`
 }
 
-// Report says of each tensor of the file in which type and where it was put, and why a
-// rule was not followed to the letter.
-func (w *Weights) Report() (*Report, error) {
-	if !w.refs.Live() {
-		return nil, errReleased()
+// ReportOf says of each tensor of the file that weights came from in which type and where
+// it was put, and why a rule was not followed to the letter. INVALID_STATE: the weights
+// were released.
+func ReportOf(w *weights.Weights) (*Report, error) {
+	if err := w.Use(); err != nil {
+		return nil, err
 	}
+	defer w.Release()
 	r := &Report{Tensors: []StoredInfo{}}
-	for _, s := range w.stored {
+	for _, s := range w.Stored() {
 		t := s.From
 		t.DType = s.As
 		info := StoredInfo{
@@ -50,7 +53,7 @@ func (w *Weights) Report() (*Report, error) {
 		if s.Foreign || s.Skipped {
 			continue
 		}
-		if s.Placement == Mapped {
+		if s.Placement == weights.Mapped {
 			r.MappedBytes += t.Bytes()
 		} else {
 			r.CopiedBytes += t.Bytes()

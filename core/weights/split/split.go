@@ -1,4 +1,6 @@
-package weights
+// Package split stores quantised matrices whose values lie apart from their scales, as
+// systems other than ggml keep them, in tensors of weights.
+package split
 
 import (
 	"encoding/binary"
@@ -9,6 +11,7 @@ import (
 	"qtsaccel/core/quant"
 	"qtsaccel/core/status"
 	"qtsaccel/core/tensor"
+	"qtsaccel/core/weights"
 )
 
 // NibbleOrder is where the two elements of a byte of 4-bit levels are. The values
@@ -25,7 +28,7 @@ const (
 	Halves NibbleOrder = 2
 )
 
-// Matrix describes a quantised matrix [rows, columns], which is [n_out, n_in], the
+// Split describes a quantised matrix [rows, columns], which is [n_out, n_in], the
 // way systems other than ggml keep it: levels, scales and offsets apart.
 //
 //	value = scale * (level - Zero) + offset
@@ -33,7 +36,7 @@ const (
 // Scales and offsets count for Block columns of a row. For instance, int8 with an
 // f32 scale per 32 weights is {Bits: 8, Signed: true, Block: 32, ScaleDType: F32};
 // MLX's affine 4-bit is {Bits: 4, Block: 64, ScaleDType: F16} with offsets.
-type Matrix struct {
+type Split struct {
 	Rows, Columns int64
 	Bits          int   // 8 or 4
 	Signed        bool  // levels are two's complement, else unsigned
@@ -62,7 +65,7 @@ type Loss struct {
 
 // Check finds what is wrong with a description; Levels, Scales and Offsets are not
 // looked at.
-func (m *Matrix) Check() error {
+func (m *Split) Check() error {
 	invalid := func(format string, args ...any) error { return status.Errorf(status.InvalidArgument, format, args...) }
 	if err := (tensor.Type{DType: tensor.F32, Shape: tensor.Shape{m.Rows, m.Columns}}).Check(false); err != nil {
 		return err
@@ -90,7 +93,7 @@ func (m *Matrix) Check() error {
 	return err
 }
 
-func (m *Matrix) block() int64 {
+func (m *Split) block() int64 {
 	if m.Block == 0 {
 		return m.Columns
 	}
@@ -98,26 +101,26 @@ func (m *Matrix) block() int64 {
 }
 
 // LevelBytes is how many bytes the levels reach over.
-func (m *Matrix) LevelBytes() (int64, error) {
+func (m *Split) LevelBytes() (int64, error) {
 	return m.reach("levels", tensor.I8, m.Columns*int64(m.Bits)/8, m.levelStrides())
 }
 
 // ScaleBytes is how many bytes the scales reach over, and the offsets.
-func (m *Matrix) ScaleBytes() (int64, error) {
+func (m *Split) ScaleBytes() (int64, error) {
 	return m.reach("scales", m.ScaleDType, m.Columns/m.block(), m.scaleStrides())
 }
 
-func (m *Matrix) reach(what string, d tensor.DType, columns int64, strides [2]int64) (int64, error) {
-	before, after, err := Reach(tensor.Type{DType: d, Shape: tensor.Shape{m.Rows, columns}}, strides[:])
+func (m *Split) reach(what string, d tensor.DType, columns int64, strides [2]int64) (int64, error) {
+	before, after, err := weights.Reach(tensor.Type{DType: d, Shape: tensor.Shape{m.Rows, columns}}, strides[:])
 	if err == nil && before < 0 {
 		err = status.Errorf(status.InvalidArgument, "strides %v are negative", strides)
 	}
 	return after, status.Wrapf(err, "%s", what)
 }
 
-func (m *Matrix) levelStrides() [2]int64 { return dense(m.LevelStrides, m.Columns*int64(m.Bits)/8, 1) }
+func (m *Split) levelStrides() [2]int64 { return dense(m.LevelStrides, m.Columns*int64(m.Bits)/8, 1) }
 
-func (m *Matrix) scaleStrides() [2]int64 {
+func (m *Split) scaleStrides() [2]int64 {
 	_, width := m.ScaleDType.Block()
 	return dense(m.ScaleStrides, m.Columns/m.block(), width)
 }
@@ -134,7 +137,7 @@ func dense(s [2]int64, columns, width int64) [2]int64 {
 }
 
 // levels is the range that levels minus Zero have.
-func (m *Matrix) levels() (least, most int32) {
+func (m *Split) levels() (least, most int32) {
 	n := int32(1) << m.Bits
 	least = -m.Zero
 	if m.Signed {
@@ -160,7 +163,7 @@ var direct = []struct {
 
 // keepsLevels says whether a type can hold the matrix with its very levels, scales
 // and offsets rounded to f16; and what is added to a level then.
-func (m *Matrix) keepsLevels(d tensor.DType) (shift int32, ok bool) {
+func (m *Split) keepsLevels(d tensor.DType) (shift int32, ok bool) {
 	if m.block()%32 != 0 {
 		return 0, false
 	}
@@ -182,7 +185,7 @@ func (m *Matrix) keepsLevels(d tensor.DType) (shift int32, ok bool) {
 // by 2^-11 of each at most. Where none keeps the levels, q8_0, or f16 where rows are no
 // multiple of 32. And where scales or values are beyond those types, f16 if that has
 // every value to within 2^-11, else f32.
-func (m *Matrix) Stored() (tensor.DType, error) {
+func (m *Split) Stored() (tensor.DType, error) {
 	if err := m.check(); err != nil {
 		return 0, err
 	}
@@ -219,7 +222,7 @@ func (m *Matrix) Stored() (tensor.DType, error) {
 }
 
 // eachScale says whether each of the numbers that a type's blocks have in f16 passes.
-func (m *Matrix) eachScale(d tensor.DType, pass func(float32) bool) bool {
+func (m *Split) eachScale(d tensor.DType, pass func(float32) bool) bool {
 	shift, _ := m.keepsLevels(d)
 	for row := range m.Rows {
 		for b := range m.Columns / m.block() {
@@ -233,7 +236,7 @@ func (m *Matrix) eachScale(d tensor.DType, pass func(float32) bool) bool {
 }
 
 // check is Check, and whether all is there that is described.
-func (m *Matrix) check() error {
+func (m *Split) check() error {
 	if err := m.Check(); err != nil {
 		return err
 	}
@@ -257,7 +260,7 @@ func (m *Matrix) check() error {
 }
 
 // scale gives scale and offset of a block.
-func (m *Matrix) scale(row, block int64) (scale, offset float64) {
+func (m *Split) scale(row, block int64) (scale, offset float64) {
 	s := m.scaleStrides()
 	at := row*s[0] + block*s[1]
 	scale = m.number(m.Scales[at:])
@@ -267,7 +270,7 @@ func (m *Matrix) scale(row, block int64) (scale, offset float64) {
 	return scale, offset
 }
 
-func (m *Matrix) number(b []byte) float64 {
+func (m *Split) number(b []byte) float64 {
 	switch m.ScaleDType {
 	case tensor.F16:
 		return float64(tensor.F16ToF32(binary.LittleEndian.Uint16(b)))
@@ -279,7 +282,7 @@ func (m *Matrix) number(b []byte) float64 {
 }
 
 // readLevels gives a row's levels, Zero taken away.
-func (m *Matrix) readLevels(dst []int32, row int64) {
+func (m *Split) readLevels(dst []int32, row int64) {
 	s := m.levelStrides()
 	at := row * s[0]
 	put := func(i int, raw byte, bits int) {
@@ -312,20 +315,22 @@ func (m *Matrix) readLevels(dst []int32, row int64) {
 	}
 }
 
-// AddMatrix adds a tensor with the values of a matrix, as a type, 0 for
-// [Matrix.Stored], and gives its type. Errors are those of [Weights.Declare] and of
-// [Weights.SetMatrix]; the weights have no such tensor then.
-func (w *Weights) AddMatrix(name string, m *Matrix, d tensor.DType) (tensor.Type, Loss, error) {
-	if !w.use() {
-		return tensor.Type{}, Loss{}, errReleased()
+// Add adds a tensor to weights with the values of a matrix, as a type, 0 for
+// [Split.Stored], and gives its type. Errors are those of [weights.Weights.Declare];
+// SHAPE_MISMATCH: data that is too short; INVALID_ARGUMENT: see [Split.Check], or values
+// that the type cannot hold; UNSUPPORTED: a type that is only read here. The weights
+// have no such tensor then.
+func Add(w *weights.Weights, name string, m *Split, d tensor.DType) (tensor.Type, Loss, error) {
+	if err := w.Use(); err != nil {
+		return tensor.Type{}, Loss{}, err
 	}
 	defer w.Release()
-	t, loss, err := w.addMatrix(name, m, d)
+	t, loss, err := add(w, name, m, d)
 	return t, loss, status.Wrapf(err, "tensor %q", name)
 }
 
-func (w *Weights) addMatrix(name string, m *Matrix, d tensor.DType) (t tensor.Type, loss Loss, err error) {
-	if err = checkName(name); err != nil {
+func add(w *weights.Weights, name string, m *Split, d tensor.DType) (t tensor.Type, loss Loss, err error) {
+	if err = weights.CheckName(name); err != nil {
 		return t, loss, err
 	}
 	if err = m.check(); err != nil {
@@ -351,35 +356,10 @@ func (w *Weights) addMatrix(name string, m *Matrix, d tensor.DType) (t tensor.Ty
 		return t, loss, err
 	}
 	if loss, err = m.store(data, d); err == nil {
-		err = w.addFilled(name, t, data)
+		err = w.AddFilled(name, t, data)
 	}
 	if err != nil {
 		return t, loss, errors.Join(err, mem.Free(data))
 	}
 	return t, loss, nil
-}
-
-// SetMatrix stores a matrix in a tensor of its shape, in the tensor's type: with
-// its own levels where the type can hold them (see [Matrix.Stored]), else newly
-// quantised from its values. Errors are those of [Weights.Set]; SHAPE_MISMATCH:
-// another shape, or data that is too short; INVALID_ARGUMENT: see [Matrix.Check],
-// or values that the type cannot hold; UNSUPPORTED: a type that is only read here.
-func (w *Weights) SetMatrix(name string, m *Matrix) (Loss, error) {
-	var loss Loss
-	err := w.fill(name, func(t *Tensor) error {
-		if err := m.check(); err != nil {
-			return err
-		}
-		if !t.Type.Shape.Equal(tensor.Shape{m.Rows, m.Columns}) {
-			return status.Errorf(status.ShapeMismatch, "the matrix is %v", tensor.Shape{m.Rows, m.Columns})
-		}
-		if !quant.CanEncode(t.Type.DType) {
-			return status.Errorf(status.Unsupported, "a matrix cannot be stored as %v", t.Type.DType)
-		}
-		return t.put(func(dst []byte) (err error) {
-			loss, err = m.store(dst, t.Type.DType)
-			return err
-		})
-	})
-	return loss, err
 }

@@ -1,9 +1,10 @@
-package weights
+package modelfile
 
 import (
 	"qtsaccel/core/mem"
 	"qtsaccel/core/status"
 	"qtsaccel/core/tensor"
+	"qtsaccel/core/weights"
 )
 
 // MemoryPlan says what opening a file takes, before anything is allocated.
@@ -42,8 +43,9 @@ type placed struct {
 	importance []float32
 	mapped     bool
 	skipped    bool
-	tensor     *Tensor // once it was added
-	at         int64   // in the memory for all that are not mapped
+	at         int64  // in the memory for all that are not mapped
+	data       []byte // once it has its place
+	refused    string // why its values cannot be used, found as they were read
 }
 
 func (p *placed) typ() tensor.Type { return tensor.Type{DType: p.as, Shape: p.Type.Shape} }
@@ -61,8 +63,8 @@ func (p *placed) widen() func(dst, src []byte) {
 
 // why says why the tensor cannot be used, "" where it can.
 func (p *placed) why() string {
-	if p.Foreign == nil {
-		return ""
+	if p.Foreign == nil || p.refused != "" {
+		return p.refused
 	}
 	return p.Foreign.Why
 }
@@ -75,14 +77,14 @@ func (p *placed) fileBytes(elements int64) int64 {
 	if p.widen() != nil {
 		return elements * p.Foreign.ElementBytes
 	}
-	return bytesOf(p.Type.DType, elements)
+	return p.Type.DType.BytesOf(elements)
 }
 
 func (p *placed) fileElements(size int64) int64 {
 	if p.widen() != nil {
 		return size / p.Foreign.ElementBytes
 	}
-	return elementsOf(p.Type.DType, size)
+	return p.Type.DType.ElementsOf(size)
 }
 
 // place decides for each tensor where its data will lie.
@@ -108,14 +110,14 @@ func (s *source) place(o Options) ([]placed, MemoryPlan) {
 		plan.FileBytes += t.Bytes
 	}
 	switch {
-	case o.Placement == Mapped:
+	case o.Placement == weights.Mapped:
 		plan.settle(all, mappable)
-	case o.Placement == Auto && s.betterMapped(plan.FileBytes):
+	case o.Placement == weights.Auto && s.betterMapped(plan.FileBytes):
 		plan.settle(all, betterMapped)
 	default:
 		plan.settle(all, func(*placed) bool { return false })
 	}
-	if o.Placement == Auto && mem.CanMapFiles && !fits(plan.MemoryBytes, o.Budget) {
+	if o.Placement == weights.Auto && mem.CanMapFiles && !fits(plan.MemoryBytes, o.Budget) {
 		plan.settle(all, mappable) // slower, or on a file system that may fail, but not nothing
 	}
 	return all, plan
@@ -123,7 +125,7 @@ func (s *source) place(o Options) ([]placed, MemoryPlan) {
 
 // mappable says whether a tensor's data can be used where it lies in the file.
 func mappable(p *placed) bool {
-	return p.read() && !p.converted() && p.Bytes > 0 && p.Offset%Alignment == 0
+	return p.read() && !p.converted() && p.Bytes > 0 && p.Offset%weights.Alignment == 0
 }
 
 // betterMapped says whether it is no slower there than a copy. Loads of 64 bytes

@@ -1,4 +1,4 @@
-package weights
+package modelfile
 
 import (
 	"qtsaccel/core/gguf"

@@ -1,6 +1,6 @@
 //go:build !linux && !darwin
 
-package weights
+package modelfile
 
 import "qtsaccel/core/osfile"
 

@@ -1,4 +1,4 @@
-package weights
+package modelfile
 
 import (
 	"errors"
@@ -85,8 +85,21 @@ func (s *source) close() {
 	}
 }
 
-// checkEnd finds that a file has become shorter than end bytes since it was opened.
-func (f *file) checkEnd(end int64) error {
+// Read fills dst with what lies at an offset. IO, with the path.
+func (f *file) Read(dst []byte, offset int64) error {
+	return status.Wrapf(tensorfile.ReadAt(f.r, dst, offset), "%q", f.path)
+}
+
+// mapAll maps the file unless it is mapped.
+func (f *file) mapAll() (err error) {
+	if f.mapping == nil {
+		f.mapping, err = mem.MapFile(f.f, f.size)
+	}
+	return err
+}
+
+// CheckEnd finds that a file has become shorter than end bytes since it was opened.
+func (f *file) CheckEnd(end int64) error {
 	size, err := f.f.Size()
 	if err != nil {
 		return status.Wrapf(ioError(err), "%q", f.path)
@@ -170,7 +183,7 @@ func (s *source) readHeaders() error {
 	s.metadata, s.keys = table.Metadata, table.Keys
 	s.add(first, table)
 	if is == formatGGUF {
-		return s.readSplit()
+		return s.readShards()
 	}
 	return nil
 }
