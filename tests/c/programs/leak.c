@@ -20,7 +20,7 @@ static long resident(void) {
 }
 
 static void once(void) {
-    const int64_t wrong[] = {3, 5}, kept[] = {64, 64};
+    const int64_t wrong[] = {3, 5}, other[] = {4, 7}, kept[] = {64, 64};
     model m;
     qtsa_tensor t, in[2];
     qtsa_plan second;
@@ -30,7 +30,7 @@ static void once(void) {
     /* Failures leave nothing behind either. */
     REFUSED(QTSA_ERR_INVALID_STATE, qtsa_weights_set(m.weights, "weight", x, 4), "in use");
     OK(qtsa_graph_input(m.graph, "wrong", QTSA_DTYPE_F32, wrong, 2, &in[0]));
-    in[1] = 0;
+    OK(qtsa_graph_input(m.graph, "other", QTSA_DTYPE_F32, other, 2, &in[1]));
     REFUSED(QTSA_ERR_SHAPE_MISMATCH, qtsa_graph_op(m.graph, "linear", in, 2, NULL, 0, &t, 1), "linear");
     OK(qtsa_graph_state(m.graph, "kept", QTSA_DTYPE_F32, kept, 2, &t));
     OK(qtsa_graph_output(m.graph, "kept", t));
