@@ -6,7 +6,10 @@
  *
  *   at loading:   load-abort, load-segv, load-hang, load-null, load-chatty,
  *                 load-version (the plugin interface of another ggml)
- *   at computing: abort, segv, hang, assert, wrong, nan
+ *   at computing: abort, segv, hang, assert, wrong, nan; failed and no-memory, which
+ *                 are statuses of ggml; throw and lost, exceptions as drivers' wrappers
+ *                 have them; wait, until the file that FAKE_WAIT names is there
+ *   at opening:   init-null
  *
  * The structs are those of ggml-backend-impl.h in 0.25, as far as they matter here.
  */
@@ -18,6 +21,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <limits>
+#include <stdexcept>
 #include <string>
 
 #include "ggml.h"
@@ -88,6 +92,11 @@ static int compute(backend *b, ggml_cgraph *graph) {
     }
     go_wrong(how);
     if (how == "assert") GGML_ABORT("CUDA error: the provided PTX was compiled with an unsupported toolchain");
+    if (how == "failed") return GGML_STATUS_FAILED;
+    if (how == "no-memory") return GGML_STATUS_ALLOC_FAILED;
+    if (how == "throw") throw std::runtime_error("something is wrong with the kernels");
+    if (how == "lost") throw std::runtime_error("vk::Queue::submit: ErrorDeviceLost");
+    while (how == "wait" && access(getenv("FAKE_WAIT"), F_OK) != 0) usleep(1000);
     const int result = cpu_compute(b, graph);
     ggml_tensor *last = ggml_graph_node(graph, -1);
     float *values = static_cast<float *>(last->data);
@@ -97,6 +106,7 @@ static int compute(backend *b, ggml_cgraph *graph) {
 }
 
 static backend *init_backend(device *d, const char *params) {
+    if (setting() == "init-null") return nullptr;
     device *of_cpu = cpu->get_device(cpu, 0);
     backend *b = of_cpu->init_backend(of_cpu, params);
     if (b == nullptr) return nullptr;
