@@ -73,10 +73,11 @@ HEADERS := $(wildcard include/*.h include/*.hpp)
 ##@ Building
 
 # $(call build-lib,FILE,FLAGS) builds the library. Go compiles only what is stale; a
-# shared library it links anew each time, which takes a few seconds.
-build-lib = mkdir -p $(dir $(1)) && \
-	go build -buildmode=c-shared -trimpath $(2) -ldflags='-s -w -extldflags "$(LIB_LDFLAGS)"' -o $(1) ./capi && \
-	rm -f $(basename $(1)).h && ln -sfn $(notdir $(1)) $(dir $(1))$(notdir $(LIB_LINK))
+# shared library it links anew each time, which takes a few seconds. It takes the old
+# one's place when it is whole: tests that run side by side build and load it.
+build-lib = mkdir -p $(dir $(1)) && new=$$(mktemp -d $(dir $(1)).new-XXXXXX) && trap "rm -rf $$new" EXIT && \
+	go build -buildmode=c-shared -trimpath $(2) -ldflags='-s -w -extldflags "$(LIB_LDFLAGS)"' -o $$new/$(notdir $(1)) ./capi && \
+	mv -f $$new/$(notdir $(1)) $(1) && ln -sfn $(notdir $(1)) $(dir $(1))$(notdir $(LIB_LINK))
 
 .PHONY: lib
 lib: ggml ## Build libqtsaccel and put its headers beside it
