@@ -179,6 +179,7 @@ inline qtsa_backend backend_named(const char *name) {
     qtsa_backend_options o;
     must(qtsa_backend_options_init(&o, sizeof o));
     o.backend = name;
+    if (strcmp(name, "cpu") != 0 && strcmp(name, "reference") != 0) o.device = "0"; /* a software device, too */
     o.threads = 2;
     qtsa_backend b;
     must(qtsa_backend_create(&o, &b));
