@@ -58,7 +58,7 @@ int main(int argc, char **argv) {
     qtsa_session session;
     qtsa_plan plan;
     qtsa_tensor in[2], out;
-    CALL(qtsa_backend_options_init, &options, sizeof options);
+    options = qtsa_backend_options_init();
     options.backend = "cpu";
     CALL(qtsa_backend_create, &options, &backend);
     CALL(qtsa_graph_create, "first run", &graph);

@@ -20,8 +20,7 @@ inline void must(qtsa_status status) {
 class QtsaCpu {
   public:
     QtsaCpu() {
-        qtsa_backend_options options;
-        must(qtsa_backend_options_init(&options, sizeof options));
+        qtsa_backend_options options = qtsa_backend_options_init();
         options.backend = "cpu";
         options.threads = threads();
         must(qtsa_backend_create(&options, &backend_));

@@ -18,8 +18,8 @@ class QtsaOneNode : public bench::OneNodeJob {
         if (node == Node::add) {
             must(qtsa_graph_input(graph_, "b", QTSA_DTYPE_F32, row, 2, &in[1]));
         } else {
-            must(qtsa_weights_declare(weights_, "w", QTSA_DTYPE_F32, matrix, 2));
-            must(qtsa_weights_set(weights_, "w", weight().data(), sizeof weight()));
+            const qtsa_array w = qtsa_array_dense(QTSA_DTYPE_F32, matrix, 2, weight().data(), sizeof weight());
+            must(qtsa_weights_add(weights_, "w", &w));
             must(qtsa_graph_weight(graph_, weights_, "w", &in[1]));
         }
         must(qtsa_graph_op(graph_, node == Node::add ? "add" : "linear", in, 2, nullptr, 0, &out, 1));

@@ -13,8 +13,8 @@ class QtsaQuantised : public bench::QuantisedJob {
         const qtsa_dtype dtype = c.type == GGML_TYPE_Q4_0 ? QTSA_DTYPE_Q4_0 : QTSA_DTYPE_Q4_K;
         qtsa_tensor in[2], out;
         must(qtsa_weights_create(&weights_));
-        must(qtsa_weights_declare(weights_, "w", dtype, w, 2));
-        must(qtsa_weights_set(weights_, "w", weight().data(), weight().size()));
+        const qtsa_array array = qtsa_array_dense(dtype, w, 2, weight().data(), weight().size());
+        must(qtsa_weights_add(weights_, "w", &array));
         must(qtsa_graph_create(c.name, &graph_));
         must(qtsa_graph_input(graph_, "x", QTSA_DTYPE_F32, x, 2, &in[0]));
         must(qtsa_graph_weight(graph_, weights_, "w", &in[1]));

@@ -116,14 +116,10 @@ func fillReport(r report.Report, format C.int32_t, buffer *C.char, capacity C.si
 	return fill(text, buffer, capacity, outSize)
 }
 
-// An optionsStruct is a struct of the header that begins with struct_size.
-type optionsStruct interface {
-	C.qtsa_backend_options | C.qtsa_plan_options | C.qtsa_run_options | matrixDesc | weightsOptions | uploadOptions
-}
-
-// readOptions copies as much of an options struct as the host knows; the rest,
-// and all of it where the host gives none, is zero, which is every default.
-func readOptions[T optionsStruct](p *T, first uintptr) (T, error) {
+// readStruct copies as much of a struct that begins with struct_size as the host
+// knows; the rest, and all of it where the host gives none, is zero, which is every
+// default. first is the struct's size in its first form.
+func readStruct[T any](p *T, first uintptr) (T, error) {
 	var o T
 	if p == nil {
 		return o, nil
@@ -136,25 +132,43 @@ func readOptions[T optionsStruct](p *T, first uintptr) (T, error) {
 	return o, nil
 }
 
-// initOptions sets the size bytes of the struct that the host knows.
-func initOptions[T optionsStruct](p *T, size C.size_t, first uintptr) C.qtsa_status {
-	return guard(func() error {
-		if p == nil {
-			return status.Errorf(status.InvalidArgument, "options is null")
-		}
-		if err := checkStructSize[T](size, first); err != nil {
-			return err
-		}
-		clear(unsafe.Slice((*byte)(unsafe.Pointer(p)), int(size)))
-		*(*C.size_t)(unsafe.Pointer(p)) = size
-		return nil
-	})
+// structs is an array of the host's whose structs begin with struct_size: the first
+// one's counts for all.
+type structs[T any] struct {
+	first unsafe.Pointer
+	size  uintptr // of each as the host knows it
+	n     int
+}
+
+// readStructs finds the n structs of an array; first is their size in their first form.
+func readStructs[T any](p unsafe.Pointer, n C.size_t, parameter string, first uintptr) (structs[T], error) {
+	if _, err := list[byte]((*byte)(p), n, parameter); err != nil || n == 0 {
+		return structs[T]{}, err
+	}
+	size := *(*C.size_t)(p)
+	if err := checkStructSize[T](size, first); err != nil {
+		return structs[T]{}, status.Wrapf(err, "%s", parameter)
+	}
+	return structs[T]{p, uintptr(size), int(n)}, nil
+}
+
+// at copies struct i; what the host does not know of it is zero.
+func (s structs[T]) at(i int) (o T) {
+	copy(unsafe.Slice((*byte)(unsafe.Pointer(&o)), unsafe.Sizeof(o)),
+		unsafe.Slice((*byte)(unsafe.Add(s.first, uintptr(i)*s.size)), s.size))
+	return o
+}
+
+// put gives the host as much of struct i as it knows; struct_size stays as it is.
+func (s structs[T]) put(i int, o *T) {
+	to := unsafe.Slice((*byte)(unsafe.Add(s.first, uintptr(i)*s.size)), s.size)
+	kept := unsafe.Sizeof(C.size_t(0))
+	copy(to[kept:], unsafe.Slice((*byte)(unsafe.Pointer(o)), s.size)[kept:])
 }
 
 // checkStructSize finds a struct that was never initialised, and one of a newer
-// header: what stands at its end may be asked for, and could not be given. first
-// is the struct's size in the version that it came with.
-func checkStructSize[T optionsStruct](size C.size_t, first uintptr) error {
+// header: what stands at its end may be asked for, and could not be given.
+func checkStructSize[T any](size C.size_t, first uintptr) error {
 	var o T
 	switch known := unsafe.Sizeof(o); {
 	case uintptr(size) < first:

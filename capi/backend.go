@@ -22,13 +22,8 @@ var (
 	available = build.All()
 )
 
-// The size of qtsa_backend_options in version 0.1.
+// The size of qtsa_backend_options in its first form.
 const firstBackendOptions = 32
-
-//export go_qtsa_backend_options_init
-func go_qtsa_backend_options_init(options *C.qtsa_backend_options, structSize C.size_t) C.qtsa_status {
-	return initOptions(options, structSize, firstBackendOptions)
-}
 
 //export go_qtsa_backend_create
 func go_qtsa_backend_create(options *C.const_backend_options, outBackend *C.uintptr_t) C.qtsa_status {
@@ -47,7 +42,7 @@ func go_qtsa_backend_create(options *C.const_backend_options, outBackend *C.uint
 
 // readRequest reads a backend's options.
 func readRequest(options *C.const_backend_options) (choice.Request, error) {
-	o, err := readOptions(options, firstBackendOptions)
+	o, err := readStruct(options, firstBackendOptions)
 	if err != nil {
 		return choice.Request{}, err
 	}
@@ -104,12 +99,5 @@ func go_qtsa_backend_free(backend C.uintptr_t) C.qtsa_status {
 func go_qtsa_backend_report_copy(backend C.uintptr_t, format C.int32_t, buffer *C.char, capacity C.size_t, outSize *C.size_t) C.qtsa_status {
 	return with(backends, backend, func(b *engine.Backend) error {
 		return fillReport(b.Report(), format, buffer, capacity, outSize)
-	})
-}
-
-//export go_qtsa_backend_name_copy
-func go_qtsa_backend_name_copy(backend C.uintptr_t, buffer *C.char, capacity C.size_t, outSize *C.size_t) C.qtsa_status {
-	return with(backends, backend, func(b *engine.Backend) error {
-		return fill(b.Name(), buffer, capacity, outSize)
 	})
 }

@@ -5,65 +5,52 @@ import "C"
 
 import (
 	"strings"
-	"sync"
 	"unicode/utf8"
+	"unsafe"
 
 	"qtsaccel/backends/providers"
 	"qtsaccel/core/choice"
 	"qtsaccel/core/status"
 )
 
-// machine is what the last qtsa_device_count found; nil before.
-var machine struct {
-	mu   sync.Mutex
-	list *providers.Listing
-}
-
-//export go_qtsa_device_count
-func go_qtsa_device_count(options *C.const_backend_options, outCount *C.size_t) C.qtsa_status {
+//export go_qtsa_devices_list
+func go_qtsa_devices_list(options *C.const_backend_options, devices *C.qtsa_device, capacity C.size_t, outCount *C.size_t) C.qtsa_status {
 	return guard(func() error {
-		r, err := readRequest(options)
+		found, err := listDevices(options)
 		if err != nil {
 			return err
 		}
-		list, err := build.List(r)
+		n := len(found.Cards)
+		*outCount = C.size_t(n)
+		switch {
+		case devices == nil && capacity == 0:
+			return nil
+		case devices == nil:
+			return status.Errorf(status.InvalidArgument, "devices is null, but its capacity is %d", uint64(capacity))
+		case uint64(capacity) < uint64(n):
+			return status.Errorf(status.InvalidArgument, "there is room for %d devices, there are %d", uint64(capacity), n)
+		}
+		to, err := readStructs[C.qtsa_device](unsafe.Pointer(devices), C.size_t(n), "devices", unsafe.Sizeof(C.qtsa_device{}))
 		if err != nil {
 			return err
 		}
-		machine.mu.Lock()
-		defer machine.mu.Unlock()
-		machine.list = list
-		*outCount = C.size_t(len(list.Cards))
+		for i := range found.Cards {
+			d := describeDevice(&found.Cards[i])
+			to.put(i, &d)
+		}
 		return nil
 	})
 }
 
-// counted gives the list of the last count.
-func counted() (*providers.Listing, error) {
-	machine.mu.Lock()
-	defer machine.mu.Unlock()
-	if machine.list == nil {
-		return nil, status.Errorf(status.InvalidState, "no devices are known yet: call qtsa_device_count first")
+func listDevices(options *C.const_backend_options) (*providers.Listing, error) {
+	r, err := readRequest(options)
+	if err != nil {
+		return nil, err
 	}
-	return machine.list, nil
+	return build.List(r)
 }
 
-//export go_qtsa_device_info
-func go_qtsa_device_info(index C.size_t, outDevice *C.qtsa_device) C.qtsa_status {
-	return guard(func() error {
-		list, err := counted()
-		if err != nil {
-			return err
-		}
-		if uint64(index) >= uint64(len(list.Cards)) {
-			return status.Errorf(status.InvalidArgument, "device %d is asked for, %d were counted", uint64(index), len(list.Cards))
-		}
-		fillDevice(outDevice, &list.Cards[index])
-		return nil
-	})
-}
-
-func fillDevice(out *C.qtsa_device, c *choice.Card) {
+func describeDevice(c *choice.Card) C.qtsa_device {
 	var names, problems []string
 	usable := C.int32_t(0)
 	for _, d := range append([]choice.Device{c.Device}, c.Also...) {
@@ -84,7 +71,7 @@ func fillDevice(out *C.qtsa_device, c *choice.Card) {
 	cut(d.pci[:], c.PCI)
 	cut(d.uuid[:], c.UUID)
 	cut(d.problem[:], strings.Join(problems, "; "))
-	*out = d
+	return d
 }
 
 // cut puts as much of a text into an array as fits with a zero behind it, and no
@@ -102,13 +89,13 @@ func cut(to []C.char, text string) {
 	}
 }
 
-//export go_qtsa_device_report_copy
-func go_qtsa_device_report_copy(format C.int32_t, buffer *C.char, capacity C.size_t, outSize *C.size_t) C.qtsa_status {
+//export go_qtsa_devices_report_copy
+func go_qtsa_devices_report_copy(options *C.const_backend_options, format C.int32_t, buffer *C.char, capacity C.size_t, outSize *C.size_t) C.qtsa_status {
 	return guard(func() error {
-		list, err := counted()
+		found, err := listDevices(options)
 		if err != nil {
 			return err
 		}
-		return fillReport(list, format, buffer, capacity, outSize)
+		return fillReport(found, format, buffer, capacity, outSize)
 	})
 }

@@ -7,6 +7,7 @@
 #include <sys/resource.h>
 
 int capi_forked;
+_Thread_local int32_t capi_callbacks;
 
 /* A thread's last error; it stays with its thread and grows. */
 struct message {
@@ -63,6 +64,12 @@ qtsa_status capi_refuse_null(const char *parameter) {
     int n = snprintf(text, sizeof text, "%s is null", parameter);
     capi_set_error(text, n < (int)sizeof text ? (size_t)n : sizeof text - 1);
     return QTSA_ERR_INVALID_ARGUMENT;
+}
+
+qtsa_status capi_refuse_in_callback(void) {
+    static const char words[] = "called in a callback: the call that it came from must return first";
+    capi_set_error(words, sizeof words - 1);
+    return QTSA_ERR_INVALID_STATE;
 }
 
 const char *qtsa_last_error(void) {

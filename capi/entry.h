@@ -11,6 +11,13 @@
  * call that waits for one of them would wait for ever. */
 extern int capi_forked;
 
+/* How many callbacks of the host's this thread is in. What a call holds while it tells its
+ * progress, another call from there would wait for: for ever. */
+extern _Thread_local int32_t capi_callbacks;
+
+/* Fails a call that was made in a callback. */
+qtsa_status capi_refuse_in_callback(void);
+
 /* Go raises the process's limit of descriptors when it starts: this undoes it, for hosts
  * that use select(), or count on the limit. Gives whether there was anything to undo. */
 int capi_restore_limit(void);

@@ -40,10 +40,6 @@ func go_qtsa_graph_dim(h C.uintptr_t, name *C.const_char, minimum, maximum C.int
 	})
 }
 
-// core's operations of sizes are the header's; a difference does not compile.
-var _ = [1]struct{}{}[(C.QTSA_DIM_ADD-graph.DimAdd)|(C.QTSA_DIM_SUB-graph.DimSub)|(C.QTSA_DIM_MUL-graph.DimMul)|
-	(C.QTSA_DIM_DIV-graph.DimDiv)]
-
 //export go_qtsa_graph_dim_op
 func go_qtsa_graph_dim_op(h C.uintptr_t, op C.int32_t, a, b C.int64_t, outDim *C.int64_t) C.qtsa_status {
 	return with(graphs, h, func(g *graph.Graph) error {
@@ -153,10 +149,6 @@ func go_qtsa_graph_op(h C.uintptr_t, op *C.const_char, inputs *C.const_tensor, n
 		return nil
 	})
 }
-
-// core's attribute types are the header's; a difference does not compile.
-var _ = [1]struct{}{}[(C.QTSA_ATTR_INT-ops.Int)|(C.QTSA_ATTR_FLOAT-ops.Real)|(C.QTSA_ATTR_STRING-ops.Text)|
-	(C.QTSA_ATTR_INTS-ops.Ints)|(C.QTSA_ATTR_FLOATS-ops.Reals)]
 
 // readAttrs reads attributes; their arrays stay in the host's memory.
 func readAttrs(p *C.const_attr, n C.size_t) ([]ops.AttrArg, error) {

@@ -36,13 +36,8 @@ var _ = [1]struct{}{}[(unsafe.Sizeof(C.qtsa_matrix_desc{})^unsafe.Sizeof(matrixD
 	(unsafe.Offsetof(C.qtsa_matrix_desc{}.name)^unsafe.Offsetof(matrixDesc{}.name))|
 	(unsafe.Offsetof(C.qtsa_matrix_desc{}.report)^unsafe.Offsetof(matrixDesc{}.report))]
 
-// The size of qtsa_matrix_desc in version 0.1.
+// The size of qtsa_matrix_desc in its first form.
 const firstMatrixDesc = 80
-
-//export go_qtsa_matrix_desc_init
-func go_qtsa_matrix_desc_init(desc *C.qtsa_matrix_desc, structSize C.size_t) C.qtsa_status {
-	return initOptions((*matrixDesc)(unsafe.Pointer(desc)), structSize, firstMatrixDesc)
-}
 
 //export go_qtsa_matrix_create
 func go_qtsa_matrix_create(backend C.uintptr_t, desc *C.const_matrix_desc, outMatrix *C.uintptr_t) C.qtsa_status {
@@ -50,7 +45,7 @@ func go_qtsa_matrix_create(backend C.uintptr_t, desc *C.const_matrix_desc, outMa
 		if desc == nil {
 			return status.Errorf(status.InvalidArgument, "desc is null")
 		}
-		d, err := readOptions((*matrixDesc)(unsafe.Pointer(desc)), firstMatrixDesc)
+		d, err := readStruct((*matrixDesc)(unsafe.Pointer(desc)), firstMatrixDesc)
 		if err != nil {
 			return err
 		}

@@ -33,8 +33,9 @@ func calls(backend C.uintptr_t, body func(*oplevel.Calls) error) C.qtsa_status {
 	return code
 }
 
-// job is qtsa_job with its handle as the number that it is.
-type job struct {
+// product is qtsa_product with its handle as the number that it is.
+type product struct {
+	structSize C.size_t
 	weight     C.uintptr_t
 	bias, y    unsafe.Pointer
 	nOut       C.int64_t
@@ -44,20 +45,21 @@ type job struct {
 
 // operand is qtsa_operand, likewise.
 type operand struct {
-	dtype  C.qtsa_dtype
-	rank   C.int32_t
-	shape  [C.QTSA_MAX_RANK]int64
-	data   unsafe.Pointer
-	matrix C.uintptr_t
+	structSize C.size_t
+	dtype      C.qtsa_dtype
+	rank       C.int32_t
+	shape      [C.QTSA_MAX_RANK]int64
+	data       unsafe.Pointer
+	matrix     C.uintptr_t
 }
 
-var _ = [1]struct{}{}[(unsafe.Sizeof(C.qtsa_job{})^unsafe.Sizeof(job{}))|
-	(unsafe.Offsetof(C.qtsa_job{}.y)^unsafe.Offsetof(job{}.y))|
-	(unsafe.Offsetof(C.qtsa_job{}.activation)^unsafe.Offsetof(job{}.activation))|
+var _ = [1]struct{}{}[(unsafe.Sizeof(C.qtsa_product{})^unsafe.Sizeof(product{}))|
+	(unsafe.Offsetof(C.qtsa_product{}.y)^unsafe.Offsetof(product{}.y))|
+	(unsafe.Offsetof(C.qtsa_product{}.activation)^unsafe.Offsetof(product{}.activation))|
 	(unsafe.Sizeof(C.qtsa_operand{})^unsafe.Sizeof(operand{}))|
 	(unsafe.Offsetof(C.qtsa_operand{}.data)^unsafe.Offsetof(operand{}.data))]
 
-// few is how many jobs, operands or matrices a call has room for without allocating.
+// few is how many products, operands or matrices a call has room for without allocating.
 const few = 16
 
 // held keeps matrices alive that a call uses.
@@ -90,77 +92,100 @@ func (h *held) release() {
 	}
 }
 
-func (j *job) read(h *held) (oplevel.Job, error) {
-	if err := checkReserved(j.reserved); err != nil {
-		return oplevel.Job{}, err
+func (p *product) read(h *held) (oplevel.Product, error) {
+	if err := checkReserved(p.reserved); err != nil {
+		return oplevel.Product{}, err
 	}
-	m, err := h.acquire(j.weight)
+	m, err := h.acquire(p.weight)
 	if err != nil {
-		return oplevel.Job{}, status.Wrapf(err, "weight")
+		return oplevel.Product{}, status.Wrapf(err, "weight")
 	}
-	return oplevel.Job{Weight: m, Bias: j.bias, Y: j.y, NOut: int64(j.nOut), Activation: oplevel.Activation(j.activation)}, nil
+	return oplevel.Product{Weight: m, Bias: p.bias, Y: p.y, NOut: int64(p.nOut), Activation: oplevel.Activation(p.activation)}, nil
 }
 
 //export go_qtsa_matmul
-func go_qtsa_matmul(backend C.uintptr_t, x *C.const_float, t, nIn C.int64_t, jobs *C.const_job, nJobs C.size_t, flags C.int32_t) C.qtsa_status {
+func go_qtsa_matmul(backend C.uintptr_t, x *C.const_float, t, nIn C.int64_t, products *C.const_product, nProducts C.size_t, flags C.int32_t) C.qtsa_status {
 	return calls(backend, func(c *oplevel.Calls) error {
-		given, err := list[job](jobs, nJobs, "jobs")
+		given, err := readStructs[product](unsafe.Pointer(products), nProducts, "products", unsafe.Sizeof(product{}))
 		if err != nil {
 			return status.Wrapf(err, "matmul")
 		}
 		var h held
 		defer h.release()
-		var room [few]oplevel.Job
+		var room [few]oplevel.Product
 		all := room[:0]
-		for i := range given {
-			j, err := given[i].read(&h)
+		for i := range given.n {
+			one := given.at(i)
+			p, err := one.read(&h)
 			if err != nil {
-				return status.Wrapf(err, "matmul: job %d", i)
+				return status.Wrapf(err, "matmul: product %d", i)
 			}
-			all = append(all, j)
+			all = append(all, p)
 		}
 		return c.Matmul(unsafe.Pointer(x), int64(t), int64(nIn), all, oplevel.Flags(flags))
 	})
 }
 
 //export go_qtsa_conv2d
-func go_qtsa_conv2d(backend C.uintptr_t, x *C.const_float, geometry *C.const_conv2d_geometry, norm *C.const_conv2d_norm, ofJob *C.const_job, flags C.int32_t) C.qtsa_status {
+func go_qtsa_conv2d(backend C.uintptr_t, x *C.const_float, geometry *C.const_conv2d_geometry, norm *C.const_conv2d_norm, ofProduct *C.const_product, flags C.int32_t) C.qtsa_status {
 	return calls(backend, func(c *oplevel.Calls) error {
 		switch {
 		case geometry == nil:
 			return status.Errorf(status.InvalidArgument, "conv2d: geometry is null")
-		case ofJob == nil:
-			return status.Errorf(status.InvalidArgument, "conv2d: job is null")
+		case ofProduct == nil:
+			return status.Errorf(status.InvalidArgument, "conv2d: product is null")
+		}
+		given, err := readStruct((*product)(unsafe.Pointer(ofProduct)), unsafe.Sizeof(product{}))
+		if err != nil {
+			return status.Wrapf(err, "conv2d: product")
 		}
 		var h held
 		defer h.release()
-		j, err := (*job)(unsafe.Pointer(ofJob)).read(&h)
+		p, err := given.read(&h)
 		if err != nil {
-			return status.Wrapf(err, "conv2d: job")
+			return status.Wrapf(err, "conv2d: product")
+		}
+		of, err := readStruct((*C.qtsa_conv2d_geometry)(unsafe.Pointer(geometry)), unsafe.Sizeof(C.qtsa_conv2d_geometry{}))
+		if err != nil {
+			return status.Wrapf(err, "conv2d: geometry")
 		}
 		g := oplevel.Geometry{
-			H: int64(geometry.h), W: int64(geometry.w), CIn: int64(geometry.c_in), K: int64(geometry.k),
-			Stride: int64(geometry.stride), OH: int64(geometry.oh), OW: int64(geometry.ow),
+			H: int64(of.h), W: int64(of.w), CIn: int64(of.c_in), K: int64(of.k),
+			Stride: int64(of.stride), OH: int64(of.oh), OW: int64(of.ow),
 		}
 		if norm == nil {
-			return c.Conv2D(unsafe.Pointer(x), g, nil, j, oplevel.Flags(flags))
+			return c.Conv2D(unsafe.Pointer(x), g, nil, p, oplevel.Flags(flags))
+		}
+		by, err := readStruct((*C.qtsa_conv2d_norm)(unsafe.Pointer(norm)), unsafe.Sizeof(C.qtsa_conv2d_norm{}))
+		if err != nil {
+			return status.Wrapf(err, "conv2d: norm")
 		}
 		n := oplevel.Norm{
-			Kind: oplevel.NormKind(norm.kind), SiLU: norm.silu != 0, Groups: int64(norm.groups), Eps: float64(norm.eps),
-			Gamma: unsafe.Pointer(norm.gamma), Beta: unsafe.Pointer(norm.beta),
+			Kind: oplevel.NormKind(by.kind), SiLU: by.silu != 0, Groups: int64(by.groups), Eps: float64(by.eps),
+			Gamma: unsafe.Pointer(by.gamma), Beta: unsafe.Pointer(by.beta),
 		}
-		return c.Conv2D(unsafe.Pointer(x), g, &n, j, oplevel.Flags(flags))
+		return c.Conv2D(unsafe.Pointer(x), g, &n, p, oplevel.Flags(flags))
 	})
 }
 
 //export go_qtsa_attention
-func go_qtsa_attention(backend C.uintptr_t, q, k, v *C.const_float, tq, tk, heads, kvHeads, headDim C.int64_t, causal C.int32_t, window C.int64_t, scale C.double, out *C.float, flags C.int32_t) C.qtsa_status {
+func go_qtsa_attention(backend C.uintptr_t, desc *C.const_attention_desc, flags C.int32_t) C.qtsa_status {
 	return calls(backend, func(c *oplevel.Calls) error {
-		h := oplevel.Heads{
-			TQ: int64(tq), TK: int64(tk), Heads: int64(heads), KVHeads: int64(kvHeads), Dim: int64(headDim),
-			Causal: causal != 0, Window: int64(window), Scale: float64(scale),
+		if desc == nil {
+			return status.Errorf(status.InvalidArgument, "attention: desc is null")
 		}
-		return c.Attention(unsafe.Pointer(q), unsafe.Pointer(k), unsafe.Pointer(v), h, unsafe.Pointer(out), oplevel.Flags(flags))
+		d, err := readStruct((*C.qtsa_attention_desc)(unsafe.Pointer(desc)), unsafe.Sizeof(C.qtsa_attention_desc{}))
+		if err == nil {
+			err = checkReserved(d.reserved)
+		}
+		if err != nil {
+			return status.Wrapf(err, "attention")
+		}
+		h := oplevel.Heads{
+			TQ: int64(d.tq), TK: int64(d.tk), Heads: int64(d.heads), KVHeads: int64(d.kv_heads), Dim: int64(d.head_dim),
+			Causal: d.causal != 0, Window: int64(d.window), Scale: float64(d.scale),
+		}
+		return c.Attention(unsafe.Pointer(d.q), unsafe.Pointer(d.k), unsafe.Pointer(d.v), h, unsafe.Pointer(d.out), oplevel.Flags(flags))
 	})
 }
 
@@ -202,14 +227,15 @@ func borrowed(p *C.const_char) string {
 	return unsafe.String((*byte)(unsafe.Pointer(p)), n)
 }
 
-// readOperands appends operands to a list; their shapes stay in the host's memory.
+// readOperands appends operands to a list.
 func readOperands(to []oplevel.Operand, p *C.const_operand, n C.size_t, parameter string, h *held) ([]oplevel.Operand, error) {
-	given, err := list[operand](p, n, parameter)
+	given, err := readStructs[operand](unsafe.Pointer(p), n, parameter, unsafe.Sizeof(operand{}))
 	if err != nil {
 		return nil, err
 	}
-	for i := range given {
-		g := &given[i]
+	for i := range given.n {
+		// Where the host has it, so that its shape can stay there.
+		g := (*operand)(unsafe.Add(given.first, uintptr(i)*given.size))
 		o := oplevel.Operand{Data: g.data}
 		if g.matrix != 0 {
 			if o.Matrix, err = h.acquire(g.matrix); err != nil {
@@ -290,52 +316,44 @@ func go_qtsa_backend_wants(backend C.uintptr_t, op *C.const_char, shape *C.const
 	})
 }
 
-//export go_qtsa_backend_threshold_get
-func go_qtsa_backend_threshold_get(backend C.uintptr_t, op *C.const_char, outThreshold *C.qtsa_threshold) C.qtsa_status {
-	return calls(backend, func(c *oplevel.Calls) error {
-		name, err := text(op, "op")
-		if err != nil {
-			return err
-		}
-		t, err := c.Threshold(name)
-		if err == nil {
-			*outThreshold = C.qtsa_threshold{min_flops: C.double(t.MinFlops), flops_per_byte: C.double(t.FlopsPerByte)}
-		}
-		return err
-	})
-}
-
-//export go_qtsa_backend_threshold_set
-func go_qtsa_backend_threshold_set(backend C.uintptr_t, op *C.const_char, threshold *C.const_threshold) C.qtsa_status {
-	return calls(backend, func(c *oplevel.Calls) error {
-		name, err := text(op, "op")
-		if err != nil {
-			return err
-		}
-		if threshold == nil {
-			return status.Errorf(status.InvalidArgument, "threshold is null")
-		}
-		return c.SetThreshold(name, oplevel.Threshold{MinFlops: float64(threshold.min_flops), FlopsPerByte: float64(threshold.flops_per_byte)})
-	})
-}
-
 //export go_qtsa_backend_calibrate
-func go_qtsa_backend_calibrate(backend C.uintptr_t, how C.int32_t) C.qtsa_status {
-	return calls(backend, func(c *oplevel.Calls) error { return c.Calibrate(oplevel.Calibration(how)) })
+func go_qtsa_backend_calibrate(backend C.uintptr_t, options *C.const_calibrate_options) C.qtsa_status {
+	return calls(backend, func(c *oplevel.Calls) error {
+		o, err := readStruct((*C.qtsa_calibrate_options)(unsafe.Pointer(options)), unsafe.Sizeof(C.qtsa_calibrate_options{}))
+		if err == nil {
+			err = checkReserved(o.reserved)
+		}
+		if err != nil {
+			return err
+		}
+		given, err := readStructs[C.qtsa_threshold](unsafe.Pointer(o.thresholds), o.n_thresholds, "thresholds", unsafe.Sizeof(C.qtsa_threshold{}))
+		if err != nil {
+			return err
+		}
+		set := make([]oplevel.OpThreshold, given.n)
+		for i := range set {
+			t := given.at(i)
+			name, err := text(t.op, "op")
+			if err != nil {
+				return status.Wrapf(err, "threshold %d", i)
+			}
+			set[i] = oplevel.OpThreshold{Op: name, Threshold: oplevel.Threshold{MinFlops: float64(t.min_flops), FlopsPerByte: float64(t.flops_per_byte)}}
+		}
+		return c.Calibrate(oplevel.Calibration(o.how), set...)
+	})
 }
 
 //export go_qtsa_backend_stats_copy
-func go_qtsa_backend_stats_copy(backend C.uintptr_t, format C.int32_t, buffer *C.char, capacity C.size_t, outSize *C.size_t) C.qtsa_status {
+func go_qtsa_backend_stats_copy(backend C.uintptr_t, format, flags C.int32_t, buffer *C.char, capacity C.size_t, outSize *C.size_t) C.qtsa_status {
 	return calls(backend, func(c *oplevel.Calls) error {
+		if flags&^C.QTSA_STATS_RESET != 0 {
+			return status.Errorf(status.InvalidArgument, "flags are %#x, %#x are known", int32(flags), C.QTSA_STATS_RESET)
+		}
 		stats := c.Stats()
-		return fillReport(&stats, format, buffer, capacity, outSize)
-	})
-}
-
-//export go_qtsa_backend_stats_reset
-func go_qtsa_backend_stats_reset(backend C.uintptr_t) C.qtsa_status {
-	return calls(backend, func(c *oplevel.Calls) error {
-		c.ResetStats()
-		return nil
+		err := fillReport(&stats, format, buffer, capacity, outSize)
+		if err == nil && buffer != nil && flags&C.QTSA_STATS_RESET != 0 {
+			c.ResetStats()
+		}
+		return err
 	})
 }

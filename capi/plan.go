@@ -10,10 +10,9 @@ import (
 	"qtsaccel/core/graph"
 	"qtsaccel/core/session"
 	"qtsaccel/core/status"
-	"qtsaccel/core/tensor"
 )
 
-// The sizes of the options structs in version 0.1.
+// The sizes of the options structs in their first form.
 const (
 	firstPlanOptions = 16
 	firstRunOptions  = 40
@@ -29,16 +28,11 @@ var _ = [1]struct{}{}[(unsafe.Sizeof(C.qtsa_input{})^unsafe.Sizeof(backend.Buffe
 	(unsafe.Offsetof(C.qtsa_timing{}.upload_ns)^unsafe.Offsetof(backend.Timing{}.Upload))|
 	(unsafe.Offsetof(C.qtsa_timing{}.compute_ns)^unsafe.Offsetof(backend.Timing{}.Compute))]
 
-//export go_qtsa_plan_options_init
-func go_qtsa_plan_options_init(options *C.qtsa_plan_options, structSize C.size_t) C.qtsa_status {
-	return initOptions(options, structSize, firstPlanOptions)
-}
-
 //export go_qtsa_plan_create
 func go_qtsa_plan_create(onSession, ofGraph C.uintptr_t, options *C.const_plan_options, outPlan *C.uintptr_t) C.qtsa_status {
 	return with(sessions, onSession, func(s *session.Session) error {
 		return use(graphs, ofGraph, func(g *graph.Graph) error {
-			o, err := readOptions(options, firstPlanOptions)
+			o, err := readStruct(options, firstPlanOptions)
 			if err != nil {
 				return err
 			}
@@ -54,23 +48,22 @@ func go_qtsa_plan_create(onSession, ofGraph C.uintptr_t, options *C.const_plan_o
 //export go_qtsa_plan_free
 func go_qtsa_plan_free(plan C.uintptr_t) C.qtsa_status { return free(plans, plan) }
 
-//export go_qtsa_plan_input_index
-func go_qtsa_plan_input_index(plan C.uintptr_t, name *C.const_char, outIndex *C.size_t) C.qtsa_status {
-	return portIndex(plan, (*session.Plan).InputIndex, name, outIndex)
-}
-
-//export go_qtsa_plan_output_index
-func go_qtsa_plan_output_index(plan C.uintptr_t, name *C.const_char, outIndex *C.size_t) C.qtsa_status {
-	return portIndex(plan, (*session.Plan).OutputIndex, name, outIndex)
-}
-
-func portIndex(plan C.uintptr_t, find func(*session.Plan, string) (int, error), name *C.const_char, outIndex *C.size_t) C.qtsa_status {
+//export go_qtsa_plan_find
+func go_qtsa_plan_find(plan C.uintptr_t, kind C.int32_t, name *C.const_char, outIndex *C.size_t) C.qtsa_status {
 	return with(plans, plan, func(p *session.Plan) error {
+		find := p.InputIndex
+		switch kind {
+		case C.QTSA_INPUT:
+		case C.QTSA_OUTPUT:
+			find = p.OutputIndex
+		default:
+			return noPort(kind)
+		}
 		n, err := text(name, "name")
 		if err != nil {
 			return err
 		}
-		i, err := find(p, n)
+		i, err := find(n)
 		if err != nil {
 			return err
 		}
@@ -79,18 +72,16 @@ func portIndex(plan C.uintptr_t, find func(*session.Plan, string) (int, error), 
 	})
 }
 
-//export go_qtsa_plan_input_info
-func go_qtsa_plan_input_info(plan C.uintptr_t, index C.size_t, dims *C.const_int64_t, nDims C.size_t, outInfo *C.qtsa_tensor_info) C.qtsa_status {
-	return portInfo(plan, "input", func(p graph.Ports) []tensor.Type { return p.In }, index, dims, nDims, outInfo)
+func noPort(kind C.int32_t) error {
+	return status.Errorf(status.InvalidArgument, "kind is %d, want %d (input) or %d (output)", int32(kind), C.QTSA_INPUT, C.QTSA_OUTPUT)
 }
 
-//export go_qtsa_plan_output_info
-func go_qtsa_plan_output_info(plan C.uintptr_t, index C.size_t, dims *C.const_int64_t, nDims C.size_t, outInfo *C.qtsa_tensor_info) C.qtsa_status {
-	return portInfo(plan, "output", func(p graph.Ports) []tensor.Type { return p.Out }, index, dims, nDims, outInfo)
-}
-
-func portInfo(plan C.uintptr_t, kind string, which func(graph.Ports) []tensor.Type, index C.size_t, dims *C.const_int64_t, nDims C.size_t, outInfo *C.qtsa_tensor_info) C.qtsa_status {
+//export go_qtsa_plan_info
+func go_qtsa_plan_info(plan C.uintptr_t, kind C.int32_t, index C.size_t, dims *C.const_int64_t, nDims C.size_t, outInfo *C.qtsa_tensor_info) C.qtsa_status {
 	return with(plans, plan, func(p *session.Plan) error {
+		if kind != C.QTSA_INPUT && kind != C.QTSA_OUTPUT {
+			return noPort(kind)
+		}
 		values, err := list[int64](dims, nDims, "dims")
 		if err != nil {
 			return err
@@ -99,9 +90,12 @@ func portInfo(plan C.uintptr_t, kind string, which func(graph.Ports) []tensor.Ty
 		if err != nil {
 			return err
 		}
-		types := which(ports)
+		types, name := ports.In, "input"
+		if kind == C.QTSA_OUTPUT {
+			types, name = ports.Out, "output"
+		}
 		if uint64(index) >= uint64(len(types)) {
-			return status.Errorf(status.InvalidArgument, "%s %d is asked for, the plan has %d", kind, uint64(index), len(types))
+			return status.Errorf(status.InvalidArgument, "%s %d is asked for, the plan has %d", name, uint64(index), len(types))
 		}
 		fillInfo(outInfo, types[index], types[index].Bytes())
 		return nil
@@ -119,11 +113,6 @@ func go_qtsa_plan_prepare(plan C.uintptr_t, dims *C.const_int64_t, nDims C.size_
 	})
 }
 
-//export go_qtsa_run_options_init
-func go_qtsa_run_options_init(options *C.qtsa_run_options, structSize C.size_t) C.qtsa_status {
-	return initOptions(options, structSize, firstRunOptions)
-}
-
 //export go_qtsa_plan_run
 func go_qtsa_plan_run(plan C.uintptr_t, inputs *C.const_input, nInputs C.size_t, outputs *C.const_output, nOutputs C.size_t, options *C.const_run_options) C.qtsa_status {
 	return with(plans, plan, func(p *session.Plan) error {
@@ -135,7 +124,7 @@ func go_qtsa_plan_run(plan C.uintptr_t, inputs *C.const_input, nInputs C.size_t,
 		if err != nil {
 			return err
 		}
-		o, err := readOptions(options, firstRunOptions)
+		o, err := readStruct(options, firstRunOptions)
 		if err != nil {
 			return err
 		}

@@ -1,38 +1,42 @@
 package main
 
+// #include <stdlib.h>
+// #include "callbacks.h"
 // #include "const_types.h"
 import "C"
 
 import (
-	"fmt"
+	"sync"
 	"unsafe"
 
 	"qtsaccel/backends/ggml"
 	"qtsaccel/core/status"
 )
 
-//export go_qtsa_version_require
-func go_qtsa_version_require(version C.int32_t) C.qtsa_status {
-	return guard(func() error {
-		switch {
-		case version < 1:
-			return status.Errorf(status.InvalidArgument, "version is %d, want major * 10000 + minor * 100 + patch", int32(version))
-		case version > C.QTSA_VERSION || version/10000 != C.QTSA_VERSION_MAJOR:
-			return status.Errorf(status.VersionMismatch, "version %s is asked for, or a later one of the same major number; this library is %s",
-				dotted(int32(version)), dotted(C.QTSA_VERSION))
-		}
-		return nil
-	})
-}
-
-func dotted(version int32) string {
-	return fmt.Sprintf("%d.%d.%d", version/10000, version/100%100, version%100)
+// logger is what lines of the log go to; nil: nowhere.
+var logger struct {
+	mu  sync.Mutex
+	now *C.capi_logger
 }
 
 //export go_qtsa_set_log_callback
 func go_qtsa_set_log_callback(callback C.qtsa_log_callback, user C.uintptr_t) C.qtsa_status {
 	return guard(func() error {
-		ggml.SetLogSink(unsafe.Pointer(callback), uintptr(user))
+		var next *C.capi_logger
+		if callback != nil {
+			if next = C.capi_make_logger(callback, user); next == nil {
+				return status.Errorf(status.OutOfMemory, "no memory for the log's callback")
+			}
+		}
+		logger.mu.Lock()
+		defer logger.mu.Unlock()
+		if next == nil {
+			ggml.SetLogSink(nil, 0)
+		} else {
+			ggml.SetLogSink(unsafe.Pointer(C.capi_log), uintptr(unsafe.Pointer(next)))
+		}
+		C.free(unsafe.Pointer(logger.now)) // no line is on its way to it any more
+		logger.now = next
 		return nil
 	})
 }

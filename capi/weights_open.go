@@ -34,13 +34,8 @@ var _ = [1]struct{}{}[(unsafe.Sizeof(C.qtsa_weights_options{})^unsafe.Sizeof(wei
 	(unsafe.Offsetof(C.qtsa_weights_options{}.user)^unsafe.Offsetof(weightsOptions{}.user))|
 	(unsafe.Offsetof(C.qtsa_weights_options{}.importance)^unsafe.Offsetof(weightsOptions{}.importance))]
 
-// The size of qtsa_weights_options in version 0.1.
+// The size of qtsa_weights_options in its first form.
 const firstWeightsOptions = 8
-
-//export go_qtsa_weights_options_init
-func go_qtsa_weights_options_init(options *C.qtsa_weights_options, structSize C.size_t) C.qtsa_status {
-	return initOptions((*weightsOptions)(unsafe.Pointer(options)), structSize, firstWeightsOptions)
-}
 
 // weightsArguments reads what opening and planning take.
 func weightsArguments(path *C.const_char, options *C.const_weights_options) (string, modelfile.Options, error) {
@@ -49,7 +44,7 @@ func weightsArguments(path *C.const_char, options *C.const_weights_options) (str
 	if err != nil {
 		return "", o, err
 	}
-	given, err := readOptions((*weightsOptions)(unsafe.Pointer(options)), firstWeightsOptions)
+	given, err := readStruct((*weightsOptions)(unsafe.Pointer(options)), firstWeightsOptions)
 	if err != nil {
 		return "", o, err
 	}
@@ -63,12 +58,13 @@ func weightsArguments(path *C.const_char, options *C.const_weights_options) (str
 		Placement: weights.Placement(given.placement), Budget: int64(given.budget),
 		Progress: progressOf(given.progress, given.user),
 	}
-	rules, err := list[C.qtsa_weights_rule](given.rules, given.nRules, "rules")
+	rules, err := readStructs[C.qtsa_weights_rule](unsafe.Pointer(given.rules), given.nRules, "rules", unsafe.Sizeof(C.qtsa_weights_rule{}))
 	if err != nil {
 		return "", o, err
 	}
-	for i := range rules {
-		r, err := weightsRule(&rules[i])
+	for i := range rules.n {
+		rule := rules.at(i)
+		r, err := weightsRule(&rule)
 		if err != nil {
 			return "", o, status.Wrapf(err, "rule %d", i)
 		}
@@ -87,17 +83,18 @@ func weightsArguments(path *C.const_char, options *C.const_weights_options) (str
 
 // importance reads that of each tensor, whose numbers stay in the host's memory.
 func importance(p *C.qtsa_importance, n C.size_t) (map[string][]float32, error) {
-	given, err := list[C.qtsa_importance](p, n, "importance")
-	if err != nil || len(given) == 0 {
+	given, err := readStructs[C.qtsa_importance](unsafe.Pointer(p), n, "importance", unsafe.Sizeof(C.qtsa_importance{}))
+	if err != nil || given.n == 0 {
 		return nil, err
 	}
-	all := make(map[string][]float32, len(given))
-	for i := range given {
-		name, err := text(given[i].name, "name")
+	all := make(map[string][]float32, given.n)
+	for i := range given.n {
+		one := given.at(i)
+		name, err := text(one.name, "name")
 		if err != nil {
 			return nil, status.Wrapf(err, "importance %d", i)
 		}
-		if all[name], err = list[float32](given[i].columns, given[i].n_columns, "columns"); err != nil {
+		if all[name], err = list[float32](one.columns, one.n_columns, "columns"); err != nil {
 			return nil, status.Wrapf(err, "the importance of %q", name)
 		}
 	}

@@ -24,18 +24,13 @@ var _ = [1]struct{}{}[(unsafe.Sizeof(C.qtsa_upload_options{})^unsafe.Sizeof(uplo
 	(unsafe.Offsetof(C.qtsa_upload_options{}.patterns)^unsafe.Offsetof(uploadOptions{}.patterns))|
 	(unsafe.Offsetof(C.qtsa_upload_options{}.user)^unsafe.Offsetof(uploadOptions{}.user))]
 
-// The size of qtsa_upload_options in version 0.1.
+// The size of qtsa_upload_options in its first form.
 const firstUploadOptions = 40
-
-//export go_qtsa_upload_options_init
-func go_qtsa_upload_options_init(options *C.qtsa_upload_options, structSize C.size_t) C.qtsa_status {
-	return initOptions((*uploadOptions)(unsafe.Pointer(options)), structSize, firstUploadOptions)
-}
 
 //export go_qtsa_weights_upload
 func go_qtsa_weights_upload(set, backend C.uintptr_t, options *C.const_upload_options) C.qtsa_status {
 	return withWeightsOn(set, backend, func(w *weights.Weights, b *engine.Backend) error {
-		o, err := readOptions((*uploadOptions)(unsafe.Pointer(options)), firstUploadOptions)
+		o, err := readStruct((*uploadOptions)(unsafe.Pointer(options)), firstUploadOptions)
 		if err != nil {
 			return err
 		}

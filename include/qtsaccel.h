@@ -52,15 +52,22 @@
  * session take turns; different sessions of one backend run side by side and share
  * its weights.
  *
+ * CALLBACKS (of progress, for the log, on release) run inside the library. On their
+ * thread, until they return, every function that returns a status gives
+ * QTSA_ERR_INVALID_STATE at once and does nothing, a _free function too; the others,
+ * such as qtsa_last_error(), work. They must not leave by longjmp() or an exception.
+ *
  * OUT PARAMETERS come last, are named out_*, must not be null, and are set to zero
  * when the call fails.
  *
- * OPTIONS structs begin with struct_size, which says how much of the struct the
- * host was compiled with. Fill one with its _init function, or with zeros and
- * sizeof the struct in struct_size, then change fields; null instead of a struct
- * means all defaults. They only grow at their end: an older, smaller struct goes
- * on working. Smaller than the first version's is INVALID_ARGUMENT, larger than
- * the library knows VERSION_MISMATCH.
+ * STRUCTS that may grow begin with struct_size, which says how much of the struct the
+ * host was compiled with. Fill one with its _init function, or with zeros and sizeof
+ * the struct in struct_size, then change fields; null instead of options means all
+ * defaults. Of an array of such structs the first one's struct_size counts for all,
+ * and is the distance from one to the next. They only grow at their end: an older,
+ * smaller struct goes on working. Smaller than its first form is
+ * INVALID_ARGUMENT, larger than the library knows VERSION_MISMATCH. Structs without
+ * struct_size stay as they are.
  *
  * SHAPES are row-major with the outermost dimension first, as in numpy and
  * PyTorch. A tensor has at most QTSA_MAX_RANK dimensions. A weight matrix is
@@ -93,6 +100,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #if defined(_WIN32)
 #define QTSA_API
@@ -105,7 +113,7 @@ extern "C" {
 #endif
 
 #define QTSA_VERSION_MAJOR 0
-#define QTSA_VERSION_MINOR 1
+#define QTSA_VERSION_MINOR 2
 #define QTSA_VERSION_PATCH 0
 /* The same as one number, as qtsa_version() gives it. */
 #define QTSA_VERSION (QTSA_VERSION_MAJOR * 10000 + QTSA_VERSION_MINOR * 100 + QTSA_VERSION_PATCH)
@@ -159,18 +167,22 @@ QTSA_API int32_t qtsa_version(void);
 
 /*
  * Asks for a version: QTSA_VERSION, or whichever has all that the host calls. What is
- * compiled against a version runs on it and on all later ones of the same major number.
- * VERSION_MISMATCH: the library is older, or of another major number, and the message
- * has both versions; INVALID_ARGUMENT: below 1. Since 0.1.
+ * compiled against a version runs on it and on all later ones of the same major number,
+ * from 0.2.0 on, the first that there was. VERSION_MISMATCH: the library is older, or of
+ * another major number; INVALID_ARGUMENT: below 1. No message is set. Since 0.1.
  */
-QTSA_API qtsa_status qtsa_version_require(int32_t version);
+static inline qtsa_status qtsa_version_require(int32_t version) {
+    const int32_t have = qtsa_version();
+    if (version < 1) return QTSA_ERR_INVALID_ARGUMENT;
+    return version < 200 || version > have || version / 10000 != have / 10000 ? QTSA_ERR_VERSION_MISMATCH : QTSA_OK;
+}
 
 /* How grave a line for the log is. */
 enum { QTSA_LOG_DEBUG = 1, QTSA_LOG_INFO = 2, QTSA_LOG_WARN = 3, QTSA_LOG_ERROR = 4 };
 
 /*
  * Receives lines for the log, without a line end; text is valid during the call.
- * It may come from any thread, several at once, and must not call the library.
+ * It may come from any thread, several at once.
  */
 typedef void (*qtsa_log_callback)(int32_t level, const char *text, void *user);
 
@@ -361,8 +373,13 @@ typedef struct qtsa_backend_options {
     uint64_t weights_budget_bytes;
 } qtsa_backend_options;
 
-/* Sets all fields to their defaults; struct_size is sizeof *options. Since 0.1. */
-QTSA_API qtsa_status qtsa_backend_options_init(qtsa_backend_options *options, size_t struct_size);
+/* Gives options with all defaults. Since 0.2. */
+static inline qtsa_backend_options qtsa_backend_options_init(void) {
+    qtsa_backend_options made;
+    memset(&made, 0, sizeof made);
+    made.struct_size = sizeof made;
+    return made;
+}
 
 /*
  * Makes a backend. options may be null; blank texts count as null, and capitals as
@@ -387,20 +404,17 @@ enum { QTSA_FORMAT_TEXT = 0, QTSA_FORMAT_JSON = 1 };
 
 /*
  * How the backend was chosen and what it is: the backends tried with each verdict
- * and reason, device, ggml version, plugin, threads, folders searched. The text
- * goes to buffer with its terminating zero, capacity bytes at most; out_size is
+ * and reason, device, ggml version, plugin, threads, folders searched. The text form's
+ * first line is the name of what computes, such as "cpu" or "vulkan:0", then the
+ * device's own name: "cpu (AMD EPYC)".
+ *
+ * The text goes to buffer with its terminating zero, capacity bytes at most; out_size is
  * what it needs, the zero included. With buffer null and capacity 0 only the size
  * is given. INVALID_ARGUMENT: the buffer is too small (out_size is set all the
  * same), unknown format. Every _copy function works so. Since 0.1.
  */
 QTSA_API qtsa_status qtsa_backend_report_copy(qtsa_backend backend, int32_t format, char *buffer, size_t capacity,
                                               size_t *out_size);
-
-/*
- * The name of what computes, such as "cpu" or "vulkan:0", then the device's own
- * name: "cpu (AMD EPYC)". A _copy function. Since 0.1.
- */
-QTSA_API qtsa_status qtsa_backend_name_copy(qtsa_backend backend, char *buffer, size_t capacity, size_t *out_size);
 
 /*
  * Settles which backend the parts of a process use that do not know each other; null:
@@ -432,6 +446,7 @@ enum {
  * where there is nothing to say.
  */
 typedef struct qtsa_device {
+    size_t struct_size;
     int32_t kind;          /* QTSA_DEVICE_* */
     int32_t usable;        /* 1; 0: see problem */
     uint64_t memory_total; /* bytes; 0 where nobody knows */
@@ -446,25 +461,22 @@ typedef struct qtsa_device {
 
 /*
  * Finds the devices of this machine, each card once however many APIs it is seen
- * through, and keeps the list for the process until the next call. Of options, which
- * may be null, plugin_dir and probe are read; GPUs are looked at as for
- * qtsa_backend_create(), those too that cannot be used. Since 0.1.
+ * through, in the order in which "auto" prefers them. Of options, which may be null,
+ * plugin_dir and probe are read; GPUs are looked at as for qtsa_backend_create(), those
+ * too that cannot be used. devices has room for capacity of them, with struct_size set
+ * in the first; out_count is how many there are. With devices null and capacity 0 only
+ * that is given. INVALID_ARGUMENT: there is not room for all (out_count is set all the
+ * same). Since 0.2.
  */
-QTSA_API qtsa_status qtsa_device_count(const qtsa_backend_options *options, size_t *out_count);
+QTSA_API qtsa_status qtsa_devices_list(const qtsa_backend_options *options, qtsa_device *devices, size_t capacity,
+                                       size_t *out_count);
 
 /*
- * What the device at index of the last qtsa_device_count()'s list is, in the order in
- * which "auto" prefers them. INVALID_ARGUMENT beyond the last; INVALID_STATE: nothing was
- * counted yet. Since 0.1.
+ * The same as a report, and for each API without a device the reason: its driver is
+ * missing, or shows none. Each call looks for devices anew. A _copy function. Since 0.2.
  */
-QTSA_API qtsa_status qtsa_device_info(size_t index, qtsa_device *out_device);
-
-/*
- * The last qtsa_device_count()'s whole list, and for each API without a device the
- * reason: its driver is missing, or shows none. INVALID_STATE: nothing was counted yet.
- * A _copy function. Since 0.1.
- */
-QTSA_API qtsa_status qtsa_device_report_copy(int32_t format, char *buffer, size_t capacity, size_t *out_size);
+QTSA_API qtsa_status qtsa_devices_report_copy(const qtsa_backend_options *options, int32_t format, char *buffer,
+                                              size_t capacity, size_t *out_size);
 
 /* ----------------------------------------------------------------- Weights -- */
 
@@ -522,6 +534,7 @@ enum {
  * first with a name for its name.
  */
 typedef struct qtsa_weights_rule {
+    size_t struct_size;
     /* A name in the file; "*" stands for any text, the shortest that will do, "?" for
      * one byte. */
     const char *pattern;
@@ -554,6 +567,7 @@ typedef int32_t (*qtsa_progress_callback)(uint64_t done, uint64_t total, void *u
  * multiplied with: 0 or more each, and not all 0.
  */
 typedef struct qtsa_importance {
+    size_t struct_size;
     const char *name; /* of the tensor, in the file */
     const float *columns;
     size_t n_columns; /* the length of the tensor's rows, or SHAPE_MISMATCH */
@@ -578,8 +592,13 @@ typedef struct qtsa_weights_options {
     size_t n_importance;
 } qtsa_weights_options;
 
-/* Sets all fields to their defaults; struct_size is sizeof *options. Since 0.1. */
-QTSA_API qtsa_status qtsa_weights_options_init(qtsa_weights_options *options, size_t struct_size);
+/* Gives options with all defaults. Since 0.2. */
+static inline qtsa_weights_options qtsa_weights_options_init(void) {
+    qtsa_weights_options made;
+    memset(&made, 0, sizeof made);
+    made.struct_size = sizeof made;
+    return made;
+}
 
 /*
  * Opens a GGUF (version 2 or 3) or safetensors file, told apart by content, and the
@@ -641,8 +660,13 @@ typedef struct qtsa_upload_options {
     void *user;
 } qtsa_upload_options;
 
-/* Sets all fields to their defaults; struct_size is sizeof *options. Since 0.1. */
-QTSA_API qtsa_status qtsa_upload_options_init(qtsa_upload_options *options, size_t struct_size);
+/* Gives options with all defaults. Since 0.2. */
+static inline qtsa_upload_options qtsa_upload_options_init(void) {
+    qtsa_upload_options made;
+    memset(&made, 0, sizeof made);
+    made.struct_size = sizeof made;
+    return made;
+}
 
 /*
  * Puts tensors onto a backend's device now, those that are there left out; without it,
@@ -671,42 +695,69 @@ QTSA_API qtsa_status qtsa_weights_upload(qtsa_weights weights, qtsa_backend back
 QTSA_API qtsa_status qtsa_weights_device_bytes(qtsa_weights weights, qtsa_backend backend, uint64_t *out_bytes);
 
 /*
- * Adds a tensor without data, to be given by qtsa_weights_set(). ALREADY_EXISTS:
- * the name is taken; INVALID_ARGUMENT: as in qtsa_tensor_bytes(). Since 0.1.
- */
-QTSA_API qtsa_status qtsa_weights_declare(qtsa_weights weights, const char *name, qtsa_dtype dtype,
-                                          const int64_t *shape, int32_t rank);
-
-/*
- * Copies a tensor's data in: bytes must be the tensor's size, or SHAPE_MISMATCH.
- * May be repeated until a plan has used the tensor; then INVALID_STATE. Since 0.1.
- */
-QTSA_API qtsa_status qtsa_weights_set(qtsa_weights weights, const char *name, const void *data, size_t bytes);
-
-/*
- * Called when the library no longer needs what a host lent it; from any thread. It
- * must not call the library.
+ * Called when the library no longer needs what a host lent it; from any thread.
  */
 typedef void (*qtsa_release_callback)(void *user);
 
+/* An array in the host's memory, dense or not. */
+typedef struct qtsa_array {
+    size_t struct_size;
+    /* The type and shape of its elements. Where a tensor is there already, dtype 0 stands
+     * for its type, and rank 0 for its shape. */
+    qtsa_dtype dtype;
+    int32_t rank;
+    int64_t shape[QTSA_MAX_RANK];
+    /* The element with all indices 0. */
+    const void *data;
+    /* The array's size, as a check; 0 where strides are given. */
+    size_t bytes;
+    /* The bytes from one element to the next along each dimension: transposed, sliced,
+     * reversed; null: dense. Borrowed for the call. */
+    const int64_t *strides;
+    /*
+     * Lends the array, if it is not null: one that is dense, of the tensor's type, and
+     * aligned to 32, is not copied, must not change, and release is called with user once
+     * nothing uses the weights any more. Where it was copied, release is called before
+     * the call returns; after a failure never.
+     */
+    qtsa_release_callback release;
+    void *user;
+} qtsa_array;
+
+/* Describes a dense array of bytes bytes, rank dimensions; data may be null. Since 0.2. */
+static inline qtsa_array qtsa_array_dense(qtsa_dtype dtype, const int64_t *shape, int32_t rank, const void *data,
+                                          size_t bytes) {
+    qtsa_array made;
+    int32_t i;
+    memset(&made, 0, sizeof made);
+    made.struct_size = sizeof made;
+    made.dtype = dtype;
+    made.rank = rank;
+    for (i = 0; i < rank && i < QTSA_MAX_RANK; i++) made.shape[i] = shape[i];
+    made.data = data;
+    made.bytes = bytes;
+    return made;
+}
+
 /*
- * Copies a tensor's data in from an array of its shape that has another element type
- * or other strides: transposed, sliced, reversed. data is the element with all indices
- * 0; strides are the bytes from one to the next along each of the tensor's dimensions,
- * null where the array is dense. Real numbers are converted to the tensor's type; the
- * K types cannot be converted to here.
- *
- * With release, the array is lent: if it is dense, of the tensor's type, and aligned to
- * 32, it is not copied, must not change, and release is called once nothing uses the
- * weights any more. Where it was copied, release is called before this returns; after
- * a failure never.
- *
- * INVALID_STATE: as in qtsa_weights_set(); UNSUPPORTED: types that are not converted;
- * INVALID_ARGUMENT: strides of a quantised array, or a value that the tensor's type
- * cannot hold, and then the tensor has no data any more; OUT_OF_MEMORY. Since 0.1.
+ * Adds a tensor of the array's type and shape, with its elements, copied or lent; with
+ * data null without, to be given by qtsa_weights_set(). ALREADY_EXISTS: the name is taken;
+ * INVALID_ARGUMENT: as in qtsa_tensor_bytes(), bytes or release without data; all else as
+ * in qtsa_weights_set(). After a failure there is no such tensor. Since 0.2.
  */
-QTSA_API qtsa_status qtsa_weights_set_array(qtsa_weights weights, const char *name, const void *data, qtsa_dtype dtype,
-                                            const int64_t *strides, qtsa_release_callback release, void *user);
+QTSA_API qtsa_status qtsa_weights_add(qtsa_weights weights, const char *name, const qtsa_array *array);
+
+/*
+ * Gives a tensor its elements. Real numbers are converted to the tensor's type; the K
+ * types cannot be converted to here. May be repeated until a plan has used the tensor.
+ *
+ * NOT_FOUND; SHAPE_MISMATCH: a shape that is not the tensor's, or bytes that are not the
+ * array's size; INVALID_STATE: a plan has used the tensor; UNSUPPORTED: types that are not
+ * converted; INVALID_ARGUMENT: data null, strides of a quantised array, or bytes with
+ * strides; or a value that the tensor's type cannot hold, and then the tensor has no data
+ * any more; OUT_OF_MEMORY. Since 0.2.
+ */
+QTSA_API qtsa_status qtsa_weights_set(qtsa_weights weights, const char *name, const qtsa_array *array);
 
 /* Where the two levels of a byte are. */
 enum {
@@ -726,6 +777,7 @@ enum {
  * biases as offsets.
  */
 typedef struct qtsa_split_matrix {
+    size_t struct_size;
     int64_t n_out;
     int64_t n_in;
     int64_t block;          /* divides n_in; 0: n_in */
@@ -768,36 +820,28 @@ typedef struct qtsa_split_report {
 QTSA_API qtsa_status qtsa_weights_add_split(qtsa_weights weights, const char *name, const qtsa_split_matrix *matrix,
                                             qtsa_dtype dtype, qtsa_split_report *out_report);
 
-/* The number of tensors. Since 0.1. */
-QTSA_API qtsa_status qtsa_weights_count(qtsa_weights weights, size_t *out_count);
-
-/* Finds a tensor's index, from 0, by name; NOT_FOUND. Since 0.1. */
-QTSA_API qtsa_status qtsa_weights_find(qtsa_weights weights, const char *name, size_t *out_index);
+/* The number of tensors, and of metadata keys. Since 0.2. */
+QTSA_API qtsa_status qtsa_weights_count(qtsa_weights weights, size_t *out_tensors, size_t *out_metadata);
 
 /*
- * What the tensor at index is; INVALID_ARGUMENT beyond the last. Of QTSA_DTYPE_FOREIGN,
- * bytes is its size in the file, and of more than QTSA_MAX_RANK dimensions the first ones
- * are multiplied together; qtsa_weights_report_copy() has what the file says. Since 0.1.
+ * What a tensor is, found by its name, or where name is null by its index, from 0 in the
+ * order of the file. NOT_FOUND: no tensor of that name; INVALID_ARGUMENT: an index beyond
+ * the last, or one that is not 0 beside a name. Of QTSA_DTYPE_FOREIGN, bytes is its size
+ * in the file, and of more than QTSA_MAX_RANK dimensions the first ones are multiplied
+ * together; qtsa_weights_report_copy() has what the file says. Since 0.2.
  */
-QTSA_API qtsa_status qtsa_weights_info(qtsa_weights weights, size_t index, qtsa_tensor_info *out_info);
+QTSA_API qtsa_status qtsa_weights_info(qtsa_weights weights, const char *name, size_t index,
+                                       qtsa_tensor_info *out_info);
 
-/* The name of the tensor at index. A _copy function. Since 0.1. */
-QTSA_API qtsa_status qtsa_weights_name_copy(qtsa_weights weights, size_t index, char *buffer, size_t capacity,
-                                            size_t *out_size);
+/* What has a name in weights. */
+enum { QTSA_NAME_TENSOR = 1, QTSA_NAME_METADATA = 2 };
 
 /*
- * A metadata value of the file as text: a string as it is, a number in decimal, a
- * boolean as "true" or "false", an array as JSON. NOT_FOUND. A _copy function.
- * Since 0.1.
+ * The name of a tensor or the key of a metadata value by its index, kind QTSA_NAME_*;
+ * INVALID_ARGUMENT beyond the last. A _copy function. Since 0.2.
  */
-QTSA_API qtsa_status qtsa_weights_metadata_copy(qtsa_weights weights, const char *key, char *buffer, size_t capacity,
-                                                size_t *out_size);
-
-/* The number of metadata keys, and the key at an index, in the file's order; the second
- * is a _copy function. Since 0.1. */
-QTSA_API qtsa_status qtsa_weights_metadata_count(qtsa_weights weights, size_t *out_count);
-QTSA_API qtsa_status qtsa_weights_metadata_key_copy(qtsa_weights weights, size_t index, char *buffer, size_t capacity,
-                                                    size_t *out_size);
+QTSA_API qtsa_status qtsa_weights_name_copy(qtsa_weights weights, int32_t kind, size_t index, char *buffer,
+                                            size_t capacity, size_t *out_size);
 
 /* What a metadata value is or, of an array, its elements are. */
 enum {
@@ -819,28 +863,30 @@ typedef struct qtsa_metadata_info {
 QTSA_API qtsa_status qtsa_weights_metadata_info(qtsa_weights weights, const char *key, qtsa_metadata_info *out_info);
 
 /*
- * A metadata value by its type: a number or all elements of an array of numbers, into
- * values, which has room for capacity; booleans are 0 or 1. out_count is how many there
+ * A metadata value as numbers: one, or all elements of an array, into values, which has
+ * room for capacity of them: int64_t for QTSA_METADATA_INT, double for
+ * QTSA_METADATA_FLOAT, int32_t, 0 or 1, for QTSA_METADATA_BOOL. out_count is how many there
  * are; with values null and capacity 0 that is all that is given. NOT_FOUND;
- * INVALID_ARGUMENT: the value is of another type, which the message names, there is not
- * room for all (out_count is set all the same), or a whole number is beyond an int64.
- * Since 0.1.
+ * INVALID_ARGUMENT: the value is of another type, which the message names, type is none
+ * of these, there is not room for all (out_count is set all the same), or a whole number
+ * is beyond an int64. Since 0.2.
  */
-QTSA_API qtsa_status qtsa_weights_metadata_ints(qtsa_weights weights, const char *key, int64_t *values, size_t capacity,
-                                                size_t *out_count);
-QTSA_API qtsa_status qtsa_weights_metadata_floats(qtsa_weights weights, const char *key, double *values,
-                                                  size_t capacity, size_t *out_count);
-QTSA_API qtsa_status qtsa_weights_metadata_bools(qtsa_weights weights, const char *key, int32_t *values,
-                                                 size_t capacity, size_t *out_count);
+QTSA_API qtsa_status qtsa_weights_metadata_get(qtsa_weights weights, const char *key, int32_t type, void *values,
+                                               size_t capacity, size_t *out_count);
+
+/* Stands for the whole of a metadata value. */
+#define QTSA_WHOLE ((int64_t)(-1))
 
 /*
- * A string, index 0, or one of an array of them, byte for byte as the file has it, which
- * may be no UTF-8 and have zero bytes within. A _copy function. NOT_FOUND;
- * INVALID_ARGUMENT: the value is of another type, or the index beyond the last.
- * Since 0.1.
+ * A metadata value of the file as text. With index QTSA_WHOLE: a string, a number in
+ * decimal, a boolean as "true" or "false", an array as JSON; what is no UTF-8 becomes
+ * U+FFFD. With an index, from 0: one of an array of strings (of a string, 0), byte for
+ * byte as the file has it, which may be no UTF-8 and have zero bytes within. A _copy
+ * function. NOT_FOUND; INVALID_ARGUMENT: an index beyond the last, or of what has no
+ * strings. Since 0.2.
  */
-QTSA_API qtsa_status qtsa_weights_metadata_string_copy(qtsa_weights weights, const char *key, size_t index,
-                                                       char *buffer, size_t capacity, size_t *out_size);
+QTSA_API qtsa_status qtsa_weights_metadata_copy(qtsa_weights weights, const char *key, int64_t index, char *buffer,
+                                                size_t capacity, size_t *out_size);
 
 /*
  * Writes the tensors, in their types, and the metadata into a GGUF file (version 3).
@@ -1036,8 +1082,13 @@ typedef struct qtsa_plan_options {
     int32_t strict;
 } qtsa_plan_options;
 
-/* Sets all fields to their defaults; struct_size is sizeof *options. Since 0.1. */
-QTSA_API qtsa_status qtsa_plan_options_init(qtsa_plan_options *options, size_t struct_size);
+/* Gives options with all defaults. Since 0.2. */
+static inline qtsa_plan_options qtsa_plan_options_init(void) {
+    qtsa_plan_options made;
+    memset(&made, 0, sizeof made);
+    made.struct_size = sizeof made;
+    return made;
+}
 
 /*
  * Makes a plan of the graph as it is now. options may be null. INVALID_ARGUMENT:
@@ -1053,24 +1104,24 @@ QTSA_API qtsa_status qtsa_plan_create(qtsa_session session, qtsa_graph graph, co
 /* Gives the handle back. A run in progress goes on to its end. Since 0.1. */
 QTSA_API qtsa_status qtsa_plan_free(qtsa_plan plan);
 
+/* Which of a plan's two lists is meant. */
+enum { QTSA_INPUT = 1, QTSA_OUTPUT = 2 };
+
 /*
- * The index of an input or output, from 0 in the order in which they were added to
- * the graph, by name; NOT_FOUND. Since 0.1.
+ * The index of an input or output, kind QTSA_INPUT or QTSA_OUTPUT, from 0 in the order in
+ * which they were added to the graph, by name; NOT_FOUND. Since 0.2.
  */
-QTSA_API qtsa_status qtsa_plan_input_index(qtsa_plan plan, const char *name, size_t *out_index);
-QTSA_API qtsa_status qtsa_plan_output_index(qtsa_plan plan, const char *name, size_t *out_index);
+QTSA_API qtsa_status qtsa_plan_find(qtsa_plan plan, int32_t kind, const char *name, size_t *out_index);
 
 /*
  * What an input or output is for these values of the dynamic dimensions, in the order
  * in which they were declared: its element type, shape and bytes, by which a host finds
  * room for it. Builds nothing, and waits for no run. INVALID_ARGUMENT: an index beyond
  * the last, as many values as there are dimensions not given, or one out of its range.
- * Since 0.1.
+ * Since 0.2.
  */
-QTSA_API qtsa_status qtsa_plan_input_info(qtsa_plan plan, size_t index, const int64_t *dims, size_t n_dims,
-                                          qtsa_tensor_info *out_info);
-QTSA_API qtsa_status qtsa_plan_output_info(qtsa_plan plan, size_t index, const int64_t *dims, size_t n_dims,
-                                           qtsa_tensor_info *out_info);
+QTSA_API qtsa_status qtsa_plan_info(qtsa_plan plan, int32_t kind, size_t index, const int64_t *dims, size_t n_dims,
+                                    qtsa_tensor_info *out_info);
 
 /*
  * Builds what a run with these values of the dynamic dimensions needs, in the
@@ -1113,8 +1164,13 @@ typedef struct qtsa_run_options {
     qtsa_timing *timing;
 } qtsa_run_options;
 
-/* Sets all fields to their defaults; struct_size is sizeof *options. Since 0.1. */
-QTSA_API qtsa_status qtsa_run_options_init(qtsa_run_options *options, size_t struct_size);
+/* Gives options with all defaults. Since 0.2. */
+static inline qtsa_run_options qtsa_run_options_init(void) {
+    qtsa_run_options made;
+    memset(&made, 0, sizeof made);
+    made.struct_size = sizeof made;
+    return made;
+}
 
 /*
  * Uploads the inputs, computes, and downloads the outputs; returns when they are
@@ -1164,15 +1220,17 @@ enum {
      * changes no outputs and no message. */
     QTSA_ONLY_IF_WORTHWHILE = 1,
     /* Compute on the CPU beside the device, or on a CPU by the reference, what was
-     * declined or is unsupported. */
+     * declined or is unsupported, or what uses a matrix that the device's memory has no
+     * room for. */
     QTSA_ON_CPU_IF_DECLINED = 2
 };
 
 /*
  * A weight of operator-level calls on one backend: a matrix [n_out, n_in], a
- * convolution's kernel [n_out, k, k, c_in], or another operator's weight. It goes to
- * the device at its first use; a CPU computes with the host's copy. It keeps its
- * backend alive.
+ * convolution's kernel [n_out, k, k, c_in], or another operator's weight. The device's
+ * memory is taken at its first use there, not before, and kept: a call is OUT_OF_MEMORY
+ * then or, with QTSA_ON_CPU_IF_DECLINED, computed on the CPU, and the statistics say why.
+ * A CPU computes with the host's copy. It keeps its backend alive.
  */
 typedef struct qtsa_matrix_s *qtsa_matrix;
 
@@ -1196,8 +1254,13 @@ typedef struct qtsa_matrix_desc {
     qtsa_split_report *report;
 } qtsa_matrix_desc;
 
-/* Sets all fields to zero but struct_size, which is sizeof *desc. Since 0.1. */
-QTSA_API qtsa_status qtsa_matrix_desc_init(qtsa_matrix_desc *desc, size_t struct_size);
+/* Gives a description with nothing in it but its size. Since 0.2. */
+static inline qtsa_matrix_desc qtsa_matrix_desc_init(void) {
+    qtsa_matrix_desc made;
+    memset(&made, 0, sizeof made);
+    made.struct_size = sizeof made;
+    return made;
+}
 
 /*
  * Makes a matrix on a backend. INVALID_ARGUMENT: desc null, more than one of data,
@@ -1211,10 +1274,10 @@ QTSA_API qtsa_status qtsa_matrix_create(qtsa_backend backend, const qtsa_matrix_
 /* Gives the handle back; calls under way end first. Since 0.1. */
 QTSA_API qtsa_status qtsa_matrix_free(qtsa_matrix matrix);
 
-/* The bytes that a matrix takes on its device. Since 0.1. */
+/* The bytes that a matrix takes on its device from its first use on. Since 0.1. */
 QTSA_API qtsa_status qtsa_matrix_bytes(qtsa_matrix matrix, uint64_t *out_bytes);
 
-/* What is applied to a job's result. */
+/* What is applied to a product's result. */
 enum {
     QTSA_ACTIVATION_NONE = 0,
     QTSA_ACTIVATION_RELU = 1,
@@ -1226,29 +1289,31 @@ enum {
 };
 
 /* One product: y = activation(x weight^T + bias). */
-typedef struct qtsa_job {
+typedef struct qtsa_product {
+    size_t struct_size;
     qtsa_matrix weight; /* [n_out, n_in] */
     const float *bias;  /* [n_out], or null */
     float *y;           /* [rows of x, n_out] */
     int64_t n_out;      /* the weight's, as a check of y */
     int32_t activation; /* QTSA_ACTIVATION_* */
     int32_t reserved;   /* 0 */
-} qtsa_job;
+} qtsa_product;
 
 /*
- * Multiplies x [t, n_in] with the weight of each of n_jobs jobs, in one submission
+ * Multiplies x [t, n_in] with the weight of each of n_products products, in one submission
  * that uploads x once. flags: QTSA_ONLY_IF_WORTHWHILE and QTSA_ON_CPU_IF_DECLINED, or
  * 0. t = 0 succeeds and does nothing. INVALID_ARGUMENT: null pointers, negative t,
- * n_in below 1, no jobs, a weight of another backend, an unknown activation or flag,
+ * n_in below 1, no products, a weight of another backend, an unknown activation or flag,
  * overlap; INVALID_HANDLE: a weight that is null or freed; SHAPE_MISMATCH: a weight
- * whose rows are not n_in or whose n_out is not the job's. The message names the job,
- * from 0. Since 0.1.
+ * whose rows are not n_in or whose n_out is not the product's. The message names the
+ * product, from 0. Since 0.1.
  */
-QTSA_API qtsa_status qtsa_matmul(qtsa_backend backend, const float *x, int64_t t, int64_t n_in, const qtsa_job *jobs,
-                                 size_t n_jobs, int32_t flags);
+QTSA_API qtsa_status qtsa_matmul(qtsa_backend backend, const float *x, int64_t t, int64_t n_in,
+                                 const qtsa_product *products, size_t n_products, int32_t flags);
 
 /* A convolution of an image with its channels last. */
 typedef struct qtsa_conv2d_geometry {
+    size_t struct_size;
     int64_t h; /* the input is [h*w, c_in] */
     int64_t w;
     int64_t c_in;
@@ -1267,6 +1332,7 @@ enum {
 
 /* What is done to an input as it is loaded. */
 typedef struct qtsa_conv2d_norm {
+    size_t struct_size;
     int32_t kind;       /* QTSA_NORM_* */
     int32_t silu;       /* not 0: x * sigmoid(x) afterwards */
     int64_t groups;     /* of QTSA_NORM_GROUP: divides c_in */
@@ -1276,7 +1342,7 @@ typedef struct qtsa_conv2d_norm {
 } qtsa_conv2d_norm;
 
 /*
- * Convolves x [h*w, c_in] to the job's y [oh*ow, n_out], with a weight [n_out, k, k,
+ * Convolves x [h*w, c_in] to the product's y [oh*ow, n_out], with a weight [n_out, k, k,
  * c_in] or the same numbers as [n_out, k*k*c_in]. With norm, x is first normalised,
  * (x - mean) / sqrt(variance + eps) * gamma + beta, and only then padded: beyond the
  * border is 0. norm may be null. The windows are gathered on the device, in tiles:
@@ -1285,22 +1351,37 @@ typedef struct qtsa_conv2d_norm {
  * c_in, an oh or ow that is not as above, a weight of another shape. Since 0.1.
  */
 QTSA_API qtsa_status qtsa_conv2d(qtsa_backend backend, const float *x, const qtsa_conv2d_geometry *geometry,
-                                 const qtsa_conv2d_norm *norm, const qtsa_job *job, int32_t flags);
+                                 const qtsa_conv2d_norm *norm, const qtsa_product *product, int32_t flags);
+
+/* Attention of queries over keys and values. */
+typedef struct qtsa_attention_desc {
+    size_t struct_size;
+    const float *q; /* [tq, heads*head_dim] */
+    const float *k; /* [tk, kv_heads*head_dim] */
+    const float *v; /* likewise */
+    float *out;     /* as q */
+    int64_t tq;
+    int64_t tk;
+    int64_t heads;
+    int64_t kv_heads; /* divides heads: head i reads head i / (heads / kv_heads) of k and v */
+    int64_t head_dim;
+    int64_t window;   /* with causal: how many keys a query sees at most; 0: all */
+    double scale;     /* 0: 1/sqrt(head_dim) */
+    int32_t causal;   /* not 0: query j sees the keys up to tk - tq + j */
+    int32_t reserved; /* 0 */
+} qtsa_attention_desc;
 
 /*
- * softmax(scale q k^T) v for each head: q and out are [tq, heads*head_dim], k and v
- * [tk, kv_heads*head_dim]; head i reads head i / (heads / kv_heads) of k and v. causal
- * not 0: query j sees the keys up to tk - tq + j, with a window that is not 0 the last
- * window of these. scale 0 means 1/sqrt(head_dim). tq = 0 succeeds and does nothing.
+ * softmax(scale q k^T) v for each head. tq = 0 succeeds and does nothing.
  * INVALID_ARGUMENT: null pointers, sizes below 1, a window without causal, overlap;
- * SHAPE_MISMATCH: heads no multiple of kv_heads, causal with tq > tk. Since 0.1.
+ * SHAPE_MISMATCH: heads no multiple of kv_heads, causal with tq > tk. Since 0.2.
  */
-QTSA_API qtsa_status qtsa_attention(qtsa_backend backend, const float *q, const float *k, const float *v, int64_t tq,
-                                    int64_t tk, int64_t heads, int64_t kv_heads, int64_t head_dim, int32_t causal,
-                                    int64_t window, double scale, float *out, int32_t flags);
+QTSA_API qtsa_status qtsa_attention(qtsa_backend backend, const qtsa_attention_desc *desc, int32_t flags);
 
-/* An input or output of qtsa_op_run(); all zero: an optional input left out. */
+/* An input or output of qtsa_op_run(); all zero but struct_size: an optional input left
+ * out. */
 typedef struct qtsa_operand {
+    size_t struct_size;
     qtsa_dtype dtype;
     int32_t rank;
     int64_t shape[QTSA_MAX_RANK];
@@ -1320,7 +1401,7 @@ QTSA_API qtsa_status qtsa_op_run(qtsa_backend backend, const char *op, const qts
 
 /*
  * Whether the device should run a call, transfers included: out_wants is 1 or 0;
- * always 1 on a CPU. shape is, for "matmul" t, n_in and the jobs' n_out together; for
+ * always 1 on a CPU. shape is, for "matmul" t, n_in and the products' n_out together; for
  * "conv2d" h, w, c_in, k, stride and n_out; for "attention" tq, tk, heads, kv_heads
  * and head_dim; for another operator that of its largest input or output. The answer
  * is measured: see qtsa_backend_calibrate(). NOT_FOUND: no such operator. Since 0.1.
@@ -1334,46 +1415,64 @@ QTSA_API qtsa_status qtsa_backend_wants(qtsa_backend backend, const char *op, co
  * the bytes that it moves up and down.
  */
 typedef struct qtsa_threshold {
+    size_t struct_size;
+    const char *op; /* it is for the operators alike to "matmul", "conv2d" or "attention", or all "other" */
     double min_flops;
     double flops_per_byte;
 } qtsa_threshold;
-
-/*
- * The threshold for an operator, and setting it: it is that of a class of operators,
- * those alike to "matmul", to "conv2d", to "attention", and all "other".
- * INVALID_ARGUMENT: a number below 0, infinite or NaN; NOT_FOUND. Since 0.1.
- */
-QTSA_API qtsa_status qtsa_backend_threshold_get(qtsa_backend backend, const char *op, qtsa_threshold *out_threshold);
-QTSA_API qtsa_status qtsa_backend_threshold_set(qtsa_backend backend, const char *op, const qtsa_threshold *threshold);
 
 /* Where thresholds come from. */
 enum {
     QTSA_CALIBRATE_AUTO = 0,  /* measured once for a device and version, then remembered in the user's cache */
     QTSA_CALIBRATE_FORCE = 1, /* measured now */
-    QTSA_CALIBRATE_OFF = 2    /* built in */
+    QTSA_CALIBRATE_OFF = 2,   /* built in */
+    QTSA_CALIBRATE_KEEP = 3   /* as they are, or are found first */
+};
+
+typedef struct qtsa_calibrate_options {
+    size_t struct_size;
+    int32_t how;      /* QTSA_CALIBRATE_* */
+    int32_t reserved; /* 0 */
+    /* n_thresholds to set in the place of those found so; borrowed for the call. */
+    const qtsa_threshold *thresholds;
+    size_t n_thresholds;
+} qtsa_calibrate_options;
+
+/* Gives options with all defaults. Since 0.2. */
+static inline qtsa_calibrate_options qtsa_calibrate_options_init(void) {
+    qtsa_calibrate_options made;
+    memset(&made, 0, sizeof made);
+    made.struct_size = sizeof made;
+    return made;
+}
+
+/*
+ * Makes the thresholds anew; options may be null. To measure them takes under a second,
+ * or until the call returns in which a driver compiled kernels. Without it, that happens
+ * when they are needed first, as the environment variable QTSACCEL_CALIBRATE says: auto,
+ * force or off. The first answer then waits for 0.9 s at most; what takes longer goes on
+ * beside, and until it is there the built-in thresholds stand. INVALID_ARGUMENT: no
+ * QTSA_CALIBRATE_*, a threshold below 0, infinite or NaN; NOT_FOUND: no such operator;
+ * nothing was changed then. Since 0.2.
+ */
+QTSA_API qtsa_status qtsa_backend_calibrate(qtsa_backend backend, const qtsa_calibrate_options *options);
+
+/* Flags of qtsa_backend_stats_copy(). */
+enum {
+    /* Begin to count anew, where the call succeeds and buffer is not null. */
+    QTSA_STATS_RESET = 1
 };
 
 /*
- * Makes the thresholds anew. To measure them takes under a second, or until the call
- * returns in which a driver compiled kernels. Without it, that happens when they are
- * needed first, as the environment variable QTSACCEL_CALIBRATE says: auto, force or off.
- * The first answer then waits for 0.9 s at most; what takes longer goes on beside, and
- * until it is there the built-in thresholds stand. Since 0.1.
- */
-QTSA_API qtsa_status qtsa_backend_calibrate(qtsa_backend backend, int32_t how);
-
-/*
  * What the operator-level calls on a backend did since it was made or the last reset:
- * for each operator the calls, those declined, total and median time, bytes up and
- * down, GFLOP/s; programs built and dropped; the thresholds, if any were needed; and
- * the same of the CPU beside it, if it computed what was declined. A _copy function.
- * Since 0.1.
+ * for each operator the calls, those declined and why the device could not run the
+ * last of them, if it could not, total and median time, bytes up and down, GFLOP/s;
+ * programs built and dropped; the thresholds, if any were needed; and the same of the
+ * CPU beside it, if it computed what was declined. flags: QTSA_STATS_RESET, or 0. A _copy function.
+ * Since 0.2.
  */
-QTSA_API qtsa_status qtsa_backend_stats_copy(qtsa_backend backend, int32_t format, char *buffer, size_t capacity,
-                                             size_t *out_size);
-
-/* Begins to count anew. Since 0.1. */
-QTSA_API qtsa_status qtsa_backend_stats_reset(qtsa_backend backend);
+QTSA_API qtsa_status qtsa_backend_stats_copy(qtsa_backend backend, int32_t format, int32_t flags, char *buffer,
+                                             size_t capacity, size_t *out_size);
 
 #ifdef __cplusplus
 }

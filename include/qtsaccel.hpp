@@ -29,6 +29,7 @@
 #ifndef QTSACCEL_HPP
 #define QTSACCEL_HPP
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -394,9 +395,7 @@ class sizes {
 
 /* The fields of qtsa_backend_options. */
 struct backend_options : qtsa_backend_options {
-    backend_options() noexcept : qtsa_backend_options() {
-        qtsa_backend_options_init(this, sizeof(qtsa_backend_options));
-    }
+    backend_options() noexcept : qtsa_backend_options(qtsa_backend_options_init()) {}
     explicit backend_options(const char *name) noexcept : backend_options() { backend = name; }
 };
 
@@ -412,7 +411,20 @@ class backend : public detail::handle<qtsa_backend, qtsa_backend_free> {
     /* "cpu", "vulkan", ...; null: as the environment says, else the best. */
     static result<backend> create(const char *name) { return create(backend_options(name)); }
 
-    result<std::string> name() const { return detail::text(qtsa_backend_name_copy, get()); }
+    /* What computes, and the device's own name: "cpu (AMD EPYC)". */
+    result<std::string> name() const {
+        auto text = report();
+#ifdef QTSACCEL_NO_EXCEPTIONS
+        if (!text) {
+            return text;
+        }
+        std::string &words = text.value();
+#else
+        std::string &words = text;
+#endif
+        words.resize(std::min(words.size(), words.find('\n')));
+        return words;
+    }
     result<std::string> report(std::int32_t format = QTSA_FORMAT_TEXT) const {
         return detail::text(qtsa_backend_report_copy, get(), format);
     }
@@ -434,16 +446,54 @@ class backend_ref {
 /* The devices of this machine in the order in which "auto" prefers them, those too
  * that cannot be used. */
 inline result<std::vector<qtsa_device>> devices(const backend_options &options = {}) {
-    std::size_t n = 0;
     std::vector<qtsa_device> found;
-    qtsa_status status = qtsa_device_count(&options, &n);
-    for (std::size_t i = 0; status == QTSA_OK && i < n; i++) {
-        qtsa_device d{};
-        status = qtsa_device_info(i, &d);
-        found.push_back(d);
+    std::size_t n = 0;
+    qtsa_status status = qtsa_devices_list(&options, nullptr, 0, &n);
+    while (status == QTSA_OK && found.size() < n) {
+        found.resize(n);
+        found[0].struct_size = sizeof found[0];
+        status = qtsa_devices_list(&options, found.data(), found.size(), &n);
+        if (status != QTSA_OK && n > found.size()) { /* one was plugged in in between */
+            status = QTSA_OK;
+        }
+    }
+    if (status == QTSA_OK) {
+        found.resize(n);
     }
     return detail::made<std::vector<qtsa_device>>(status, std::move(found));
 }
+/* The same as a report, and for each API without a device the reason. */
+inline result<std::string> devices_report(const backend_options &options = {},
+                                          std::int32_t format = QTSA_FORMAT_TEXT) {
+    return detail::text(qtsa_devices_report_copy, static_cast<const qtsa_backend_options *>(&options), format);
+}
+
+/* Where the library's log lines go: to a function of a level, QTSA_LOG_*, and a text,
+ * called from any thread; none: nowhere. */
+class log_to {
+  public:
+    log_to() = default;
+    template <class F, class = std::enable_if_t<std::is_invocable_v<F &, std::int32_t, const char *>>>
+    log_to(F f) : tell_(std::make_unique<std::function<void(std::int32_t, const char *)>>(std::move(f))) {}
+
+    /* Takes the place of the one before, for the whole process, until it ends. */
+    result<void> begin() {
+        return detail::done(qtsa_set_log_callback(tell_ ? &called : nullptr, tell_.get()));
+    }
+    log_to(log_to &&) = default;
+    log_to &operator=(log_to &&) = delete;
+    ~log_to() {
+        if (tell_) {
+            qtsa_set_log_callback(nullptr, nullptr);
+        }
+    }
+
+  private:
+    static void called(std::int32_t level, const char *text, void *user) noexcept {
+        (*static_cast<std::function<void(std::int32_t, const char *)> *>(user))(level, text);
+    }
+    std::unique_ptr<std::function<void(std::int32_t, const char *)>> tell_;
+};
 
 /* Named values: attributes of an operator, metadata of a file. It keeps the lists that
  * it is given. */
@@ -585,11 +635,11 @@ class weights_options {
     const qtsa_weights_options &c() {
         c_rules_.clear();
         for (const rules &r : rules_) {
-            c_rules_.push_back({r.pattern.c_str(), r.rename.empty() ? nullptr : r.rename.c_str(), r.dtype, r.flags});
+            c_rules_.push_back({sizeof(qtsa_weights_rule), r.pattern.c_str(), r.rename.empty() ? nullptr : r.rename.c_str(), r.dtype, r.flags});
         }
         c_importance_.clear();
         for (const importances &i : importance_) {
-            c_importance_.push_back({i.name.c_str(), i.columns.data(), i.columns.size()});
+            c_importance_.push_back({sizeof(qtsa_importance), i.name.c_str(), i.columns.data(), i.columns.size()});
         }
         c_.rules = c_rules_.data();
         c_.n_rules = c_rules_.size();
@@ -649,23 +699,42 @@ class weights : public detail::handle<qtsa_weights, qtsa_weights_free> {
         return detail::text(qtsa_weights_report_copy, get(), format);
     }
 
+    /* Adds a tensor whose elements are given later. */
     result<void> declare(const std::string &name, qtsa_dtype dtype, ints shape) {
-        return detail::done(
-            qtsa_weights_declare(get(), name.c_str(), dtype, shape.data(), static_cast<std::int32_t>(shape.size())));
+        return add_array(name, dtype, shape, nullptr, 0);
     }
+    /* Adds a tensor with its elements. */
+    template <class C, class = detail::listed<C>>
+    result<void> add(const std::string &name, qtsa_dtype dtype, ints shape, const C &data) {
+        const auto elements = span(data);
+        return add_array(name, dtype, shape, elements.data(), detail::bytes(elements));
+    }
+    /* Gives a tensor its elements, in its own type. */
     template <class T>
     result<void> set(const std::string &name, span<T> data) {
-        return detail::done(qtsa_weights_set(get(), name.c_str(), data.data(), detail::bytes(data)));
+        const qtsa_array a = qtsa_array_dense(0, nullptr, 0, data.data(), detail::bytes(data));
+        return detail::done(qtsa_weights_set(get(), name.c_str(), &a));
     }
     /* Of whatever has data() and size(), or an array. */
     template <class C, class = detail::listed<C>>
     result<void> set(const std::string &name, const C &data) {
         return set(name, span(data));
     }
-    /* Converts from another element type or other strides, in bytes; {}: dense. */
-    result<void> set_array(const std::string &name, const void *data, qtsa_dtype dtype, ints strides = {}) {
-        return detail::done(qtsa_weights_set_array(get(), name.c_str(), data, dtype,
-                                                   strides.size() == 0 ? nullptr : strides.data(), nullptr, nullptr));
+    /* Converts from elements of another type. */
+    template <class C, class = detail::listed<C>>
+    result<void> set(const std::string &name, qtsa_dtype dtype, const C &data) {
+        const auto elements = span(data);
+        return set_array(name, qtsa_array_dense(dtype, nullptr, 0, elements.data(), detail::bytes(elements)));
+    }
+    /* Converts from other strides, in bytes, and another type. */
+    result<void> set_array(const std::string &name, const void *data, qtsa_dtype dtype, ints strides) {
+        qtsa_array a = qtsa_array_dense(dtype, nullptr, 0, data, 0);
+        a.strides = strides.data();
+        return set_array(name, a);
+    }
+    /* Of an array of any kind, also one that is lent: qtsa_array says what its fields mean. */
+    result<void> set_array(const std::string &name, const qtsa_array &array) {
+        return detail::done(qtsa_weights_set(get(), name.c_str(), &array));
     }
     /* Adds a matrix whose levels and scales lie apart, as dtype, or as the smallest type
      * that keeps it. */
@@ -676,20 +745,25 @@ class weights : public detail::handle<qtsa_weights, qtsa_weights_free> {
         return detail::made<qtsa_split_report>(status, r);
     }
     result<std::size_t> size() const {
-        std::size_t n = 0;
-        const qtsa_status status = qtsa_weights_count(get(), &n);
+        std::size_t n = 0, keys = 0;
+        const qtsa_status status = qtsa_weights_count(get(), &n, &keys);
         return detail::made<std::size_t>(status, n);
     }
     result<qtsa_tensor_info> info(const std::string &name) const {
-        std::size_t index = 0;
         qtsa_tensor_info i{};
-        qtsa_status status = qtsa_weights_find(get(), name.c_str(), &index);
-        if (status == QTSA_OK) {
-            status = qtsa_weights_info(get(), index, &i);
-        }
+        const qtsa_status status = qtsa_weights_info(get(), name.c_str(), 0, &i);
         return detail::made<qtsa_tensor_info>(status, i);
     }
-    result<std::string> name(std::size_t index) const { return detail::text(qtsa_weights_name_copy, get(), index); }
+    result<qtsa_tensor_info> info(std::size_t index) const {
+        qtsa_tensor_info i{};
+        const qtsa_status status = qtsa_weights_info(get(), nullptr, index, &i);
+        return detail::made<qtsa_tensor_info>(status, i);
+    }
+    result<std::string> name(std::size_t index) const {
+        return detail::text(qtsa_weights_name_copy, get(), QTSA_NAME_TENSOR, index);
+    }
+    /* The names of all tensors. */
+    result<std::vector<std::string>> names() const { return all_names(QTSA_NAME_TENSOR); }
     /* Puts tensors onto a backend's device ahead of plans: those whose names match one of
      * the patterns, or all. */
     result<void> upload(backend_ref to, const std::vector<std::string> &patterns = {}, progress told = {}) const {
@@ -711,7 +785,7 @@ class weights : public detail::handle<qtsa_weights, qtsa_weights_free> {
 
     /* A metadata value as text, and by its type; an array of strings one by one. */
     result<std::string> metadata(const std::string &key) const {
-        return detail::text(qtsa_weights_metadata_copy, get(), key.c_str());
+        return detail::text(qtsa_weights_metadata_copy, get(), key.c_str(), QTSA_WHOLE);
     }
     result<qtsa_metadata_info> metadata_info(const std::string &key) const {
         qtsa_metadata_info i{};
@@ -719,36 +793,55 @@ class weights : public detail::handle<qtsa_weights, qtsa_weights_free> {
         return detail::made<qtsa_metadata_info>(status, i);
     }
     result<std::vector<std::int64_t>> metadata_ints(const std::string &key) const {
-        return metadata_list<std::int64_t>(qtsa_weights_metadata_ints, key);
+        return metadata_list<std::int64_t>(QTSA_METADATA_INT, key);
     }
     result<std::vector<double>> metadata_floats(const std::string &key) const {
-        return metadata_list<double>(qtsa_weights_metadata_floats, key);
+        return metadata_list<double>(QTSA_METADATA_FLOAT, key);
     }
     result<std::vector<std::int32_t>> metadata_bools(const std::string &key) const {
-        return metadata_list<std::int32_t>(qtsa_weights_metadata_bools, key);
+        return metadata_list<std::int32_t>(QTSA_METADATA_BOOL, key);
     }
-    result<std::string> metadata_string(const std::string &key, std::size_t index = 0) const {
-        return detail::text(qtsa_weights_metadata_string_copy, get(), key.c_str(), index);
+    result<std::string> metadata_string(const std::string &key, std::int64_t index = 0) const {
+        return detail::text(qtsa_weights_metadata_copy, get(), key.c_str(), index);
     }
     result<std::size_t> metadata_size() const {
-        std::size_t n = 0;
-        const qtsa_status status = qtsa_weights_metadata_count(get(), &n);
+        std::size_t tensors = 0, n = 0;
+        const qtsa_status status = qtsa_weights_count(get(), &tensors, &n);
         return detail::made<std::size_t>(status, n);
     }
     result<std::string> metadata_key(std::size_t index) const {
-        return detail::text(qtsa_weights_metadata_key_copy, get(), index);
+        return detail::text(qtsa_weights_name_copy, get(), QTSA_NAME_METADATA, index);
     }
+    /* All keys, in the order of the file. */
+    result<std::vector<std::string>> metadata_keys() const { return all_names(QTSA_NAME_METADATA); }
 
   private:
+    result<void> add_array(const std::string &name, qtsa_dtype dtype, ints shape, const void *data, std::size_t bytes) {
+        const auto rank = static_cast<std::int32_t>(shape.size());
+        const qtsa_array a = qtsa_array_dense(dtype, shape.data(), rank, data, bytes);
+        return detail::done(qtsa_weights_add(get(), name.c_str(), &a));
+    }
+    result<std::vector<std::string>> all_names(std::int32_t kind) const {
+        std::size_t tensors = 0, keys = 0, size = 0;
+        qtsa_status status = qtsa_weights_count(get(), &tensors, &keys);
+        std::vector<std::string> names(kind == QTSA_NAME_TENSOR ? tensors : keys);
+        for (std::size_t i = 0; status == QTSA_OK && i < names.size(); i++) {
+            status = qtsa_weights_name_copy(get(), kind, i, nullptr, 0, &size);
+            names[i].resize(size);
+            if (status == QTSA_OK) {
+                status = qtsa_weights_name_copy(get(), kind, i, names[i].data(), size, &size);
+                names[i].resize(size - 1); /* without the zero */
+            }
+        }
+        return detail::made<std::vector<std::string>>(status, std::move(names));
+    }
     template <class T>
-    result<std::vector<T>> metadata_list(qtsa_status (*read)(qtsa_weights, const char *, T *, std::size_t,
-                                                             std::size_t *),
-                                         const std::string &key) const {
+    result<std::vector<T>> metadata_list(std::int32_t type, const std::string &key) const {
         std::size_t n = 0;
-        qtsa_status status = read(get(), key.c_str(), nullptr, 0, &n);
+        qtsa_status status = qtsa_weights_metadata_get(get(), key.c_str(), type, nullptr, 0, &n);
         std::vector<T> values(n);
         if (status == QTSA_OK && n > 0) {
-            status = read(get(), key.c_str(), values.data(), n, &n);
+            status = qtsa_weights_metadata_get(get(), key.c_str(), type, values.data(), n, &n);
         }
         return detail::made<std::vector<T>>(status, std::move(values));
     }
@@ -997,23 +1090,23 @@ class plan : public detail::handle<qtsa_plan, qtsa_plan_free> {
     }
     result<std::size_t> input_index(const std::string &name) const {
         std::size_t i = 0;
-        const qtsa_status status = qtsa_plan_input_index(get(), name.c_str(), &i);
+        const qtsa_status status = qtsa_plan_find(get(), QTSA_INPUT, name.c_str(), &i);
         return detail::made<std::size_t>(status, i);
     }
     result<std::size_t> output_index(const std::string &name) const {
         std::size_t i = 0;
-        const qtsa_status status = qtsa_plan_output_index(get(), name.c_str(), &i);
+        const qtsa_status status = qtsa_plan_find(get(), QTSA_OUTPUT, name.c_str(), &i);
         return detail::made<std::size_t>(status, i);
     }
     /* What an input or output is for values of the dynamic dimensions. */
     result<qtsa_tensor_info> input_info(std::size_t index, ints dims = {}) const {
         qtsa_tensor_info i{};
-        const qtsa_status status = qtsa_plan_input_info(get(), index, dims.data(), dims.size(), &i);
+        const qtsa_status status = qtsa_plan_info(get(), QTSA_INPUT, index, dims.data(), dims.size(), &i);
         return detail::made<qtsa_tensor_info>(status, i);
     }
     result<qtsa_tensor_info> output_info(std::size_t index, ints dims = {}) const {
         qtsa_tensor_info i{};
-        const qtsa_status status = qtsa_plan_output_info(get(), index, dims.data(), dims.size(), &i);
+        const qtsa_status status = qtsa_plan_info(get(), QTSA_OUTPUT, index, dims.data(), dims.size(), &i);
         return detail::made<qtsa_tensor_info>(status, i);
     }
     result<void> prepare(ints dims = {}) { return detail::done(qtsa_plan_prepare(get(), dims.data(), dims.size())); }

@@ -2,7 +2,7 @@
 // qtsaccel.hpp, which includes it.
 //
 //     auto w = matrix::create(gpu, QTSA_DTYPE_F16, {n_out, n_in}, halves);
-//     if (!matmul(gpu, x, n_in, {job(w, y).bias(b)}, QTSA_ONLY_IF_WORTHWHILE)) {
+//     if (!matmul(gpu, x, n_in, {product(w, y).bias(b)}, QTSA_ONLY_IF_WORTHWHILE)) {
 //         // declined, and nothing was touched
 //     }
 //
@@ -55,12 +55,8 @@ class matrix : public detail::handle<qtsa_matrix, qtsa_matrix_free> {
     }
     /* A tensor of weights, without a copy. */
     static result<matrix> create(backend_ref on, const weights &from, const std::string &name) {
-        std::size_t index = 0;
         qtsa_tensor_info info{};
-        qtsa_status status = qtsa_weights_find(from.get(), name.c_str(), &index);
-        if (status == QTSA_OK) {
-            status = qtsa_weights_info(from.get(), index, &info);
-        }
+        const qtsa_status status = qtsa_weights_info(from.get(), name.c_str(), 0, &info);
         if (status != QTSA_OK) {
             return detail::made<matrix>(status, std::pair<qtsa_matrix, std::int64_t>());
         }
@@ -104,25 +100,26 @@ class matrix : public detail::handle<qtsa_matrix, qtsa_matrix_free> {
 /* ---------------------------------------------------------------- Calls -- */
 
 /* One product or convolution: y = activation(x weight^T + bias). */
-class job {
+class product {
   public:
-    job(const matrix &weight, span<float> y) noexcept : y_(y) {
+    product(const matrix &weight, span<float> y) noexcept : y_(y) {
+        c_.struct_size = sizeof c_;
         c_.weight = weight.get();
         c_.y = y.data();
         c_.n_out = weight.n_out();
     }
     /* [n_out] */
-    job &bias(span<const float> b) noexcept {
+    product &bias(span<const float> b) noexcept {
         bias_ = b;
         c_.bias = b.data();
         return *this;
     }
     /* QTSA_ACTIVATION_* */
-    job &activation(std::int32_t a) noexcept {
+    product &activation(std::int32_t a) noexcept {
         c_.activation = a;
         return *this;
     }
-    const qtsa_job &c() const noexcept { return c_; }
+    const qtsa_product &c() const noexcept { return c_; }
     /* Whether y has rows rows, and the bias one value for each column. */
     bool fits(std::size_t rows) const noexcept {
         const auto n = static_cast<std::size_t>(c_.n_out);
@@ -130,7 +127,7 @@ class job {
     }
 
   private:
-    qtsa_job c_{};
+    qtsa_product c_{};
     span<float> y_;
     span<const float> bias_;
 };
@@ -143,7 +140,7 @@ inline result<bool> ran(qtsa_status status) {
     return made<bool>(declined ? QTSA_OK : status, !declined);
 }
 
-inline std::size_t product(std::initializer_list<std::int64_t> dims) noexcept {
+inline std::size_t elements_of(std::initializer_list<std::int64_t> dims) noexcept {
     std::size_t n = 1;
     for (const std::int64_t d : dims) {
         n *= d > 0 ? static_cast<std::size_t>(d) : 0;
@@ -153,25 +150,25 @@ inline std::size_t product(std::initializer_list<std::int64_t> dims) noexcept {
 
 }  // namespace detail
 
-/* x [t, n_in] times the weight of each job, in one submission; each y is [t, n_out].
+/* x [t, n_in] times the weight of each product, in one submission; each y is [t, n_out].
  * flags: QTSA_ONLY_IF_WORTHWHILE, QTSA_ON_CPU_IF_DECLINED. False: declined. */
-inline result<bool> matmul(backend_ref on, span<const float> x, std::int64_t n_in, span<const job> jobs,
+inline result<bool> matmul(backend_ref on, span<const float> x, std::int64_t n_in, span<const product> products,
                            std::int32_t flags = 0) {
     const std::size_t t = n_in > 0 ? x.size() / static_cast<std::size_t>(n_in) : 0;
     if (n_in < 1 || t * static_cast<std::size_t>(n_in) != x.size()) {
         return detail::refused<bool>(QTSA_ERR_SHAPE_MISMATCH, "matmul: x is no whole number of rows");
     }
-    std::array<qtsa_job, 16> room;
-    std::vector<qtsa_job> more(jobs.size() > room.size() ? jobs.size() : 0);
-    qtsa_job *c = more.empty() ? room.data() : more.data();
-    for (std::size_t i = 0; i < jobs.size(); i++) {
-        if (!jobs[i].fits(t)) {
+    std::array<qtsa_product, 16> room;
+    std::vector<qtsa_product> more(products.size() > room.size() ? products.size() : 0);
+    qtsa_product *c = more.empty() ? room.data() : more.data();
+    for (std::size_t i = 0; i < products.size(); i++) {
+        if (!products[i].fits(t)) {
             return detail::refused<bool>(QTSA_ERR_SHAPE_MISMATCH,
-                                         "matmul: y or bias of job " + std::to_string(i) + " has not its size");
+                                         "matmul: y or bias of product " + std::to_string(i) + " has not its size");
         }
-        c[i] = jobs[i].c();
+        c[i] = products[i].c();
     }
-    return detail::ran(qtsa_matmul(on.get(), x.data(), static_cast<std::int64_t>(t), n_in, c, jobs.size(), flags));
+    return detail::ran(qtsa_matmul(on.get(), x.data(), static_cast<std::int64_t>(t), n_in, c, products.size(), flags));
 }
 
 /* An image [h*w, c_in], and a kernel of k by k. */
@@ -185,14 +182,14 @@ struct image {
     std::int64_t out(std::int64_t n) const noexcept { return stride > 0 ? (n + k / 2 * 2 - k) / stride + 1 : 0; }
 };
 
-/* Convolves x into the job's y [oh*ow, n_out]; norm is done to x as it is loaded. False:
+/* Convolves x into the product's y [oh*ow, n_out]; norm is done to x as it is loaded. False:
  * declined. */
-inline result<bool> conv2d(backend_ref on, span<const float> x, const image &of, const job &to,
+inline result<bool> conv2d(backend_ref on, span<const float> x, const image &of, const product &to,
                            const qtsa_conv2d_norm *norm = nullptr, std::int32_t flags = 0) {
-    if (x.size() != detail::product({of.h, of.w, of.c_in}) || !to.fits(detail::product({of.oh(), of.ow()}))) {
+    if (x.size() != detail::elements_of({of.h, of.w, of.c_in}) || !to.fits(detail::elements_of({of.oh(), of.ow()}))) {
         return detail::refused<bool>(QTSA_ERR_SHAPE_MISMATCH, "conv2d: x, y or bias has not its size");
     }
-    const qtsa_conv2d_geometry g = {of.h, of.w, of.c_in, of.k, of.stride, of.oh(), of.ow()};
+    const qtsa_conv2d_geometry g = {sizeof g, of.h, of.w, of.c_in, of.k, of.stride, of.oh(), of.ow()};
     return detail::ran(qtsa_conv2d(on.get(), x.data(), &g, norm, &to.c(), flags));
 }
 
@@ -208,13 +205,26 @@ struct heads {
  * kv_heads*head_dim]. False: declined. */
 inline result<bool> attention(backend_ref on, span<const float> q, span<const float> k, span<const float> v,
                               const heads &of, span<float> out, std::int32_t flags = 0) {
-    const std::size_t queries = detail::product({of.tq, of.heads, of.head_dim});
-    const std::size_t keys = detail::product({of.tk, of.kv_heads, of.head_dim});
+    const std::size_t queries = detail::elements_of({of.tq, of.heads, of.head_dim});
+    const std::size_t keys = detail::elements_of({of.tk, of.kv_heads, of.head_dim});
     if (q.size() != queries || out.size() != queries || k.size() != keys || v.size() != keys) {
         return detail::refused<bool>(QTSA_ERR_SHAPE_MISMATCH, "attention: q, k, v or out has not its size");
     }
-    return detail::ran(qtsa_attention(on.get(), q.data(), k.data(), v.data(), of.tq, of.tk, of.heads, of.kv_heads,
-                                      of.head_dim, of.causal ? 1 : 0, of.window, of.scale, out.data(), flags));
+    qtsa_attention_desc d{};
+    d.struct_size = sizeof d;
+    d.q = q.data();
+    d.k = k.data();
+    d.v = v.data();
+    d.out = out.data();
+    d.tq = of.tq;
+    d.tk = of.tk;
+    d.heads = of.heads;
+    d.kv_heads = of.kv_heads;
+    d.head_dim = of.head_dim;
+    d.window = of.window;
+    d.scale = of.scale;
+    d.causal = of.causal ? 1 : 0;
+    return detail::ran(qtsa_attention(on.get(), &d, flags));
 }
 
 /* The element type of host memory. */
@@ -234,10 +244,10 @@ constexpr qtsa_dtype dtype_of() noexcept {
 /* An input or output of run(): elements with a shape, or a matrix; {}: left out. */
 class operand : public qtsa_operand {
   public:
-    operand() noexcept : qtsa_operand() {}
-    operand(const qtsa::matrix &m) noexcept : qtsa_operand() { matrix = m.get(); }
+    operand() noexcept : qtsa_operand() { struct_size = sizeof(qtsa_operand); }
+    operand(const qtsa::matrix &m) noexcept : operand() { matrix = m.get(); }
     template <class C, class T = std::remove_pointer_t<decltype(std::declval<C &>().data())>>
-    operand(C &&elements, ints dims) noexcept : qtsa_operand() {
+    operand(C &&elements, ints dims) noexcept : operand() {
         std::size_t n = 1;
         dtype = dtype_of<T>();
         rank = static_cast<std::int32_t>(dims.size());
@@ -279,23 +289,25 @@ inline result<bool> wants(backend_ref on, const std::string &op, ints shape) {
     const qtsa_status status = qtsa_backend_wants(on.get(), op.c_str(), shape.data(), shape.size(), &answer);
     return detail::made<bool>(status, answer != 0);
 }
-inline result<qtsa_threshold> threshold(backend_ref on, const std::string &op) {
-    qtsa_threshold t{};
-    const qtsa_status status = qtsa_backend_threshold_get(on.get(), op.c_str(), &t);
-    return detail::made<qtsa_threshold>(status, t);
-}
-inline result<void> set_threshold(backend_ref on, const std::string &op, const qtsa_threshold &t) {
-    return detail::done(qtsa_backend_threshold_set(on.get(), op.c_str(), &t));
+/* Overrules the threshold for an operator and those alike to it. */
+inline result<void> set_threshold(backend_ref on, const std::string &op, double min_flops, double flops_per_byte) {
+    const qtsa_threshold t = {sizeof t, op.c_str(), min_flops, flops_per_byte};
+    qtsa_calibrate_options o = qtsa_calibrate_options_init();
+    o.how = QTSA_CALIBRATE_KEEP;
+    o.thresholds = &t;
+    o.n_thresholds = 1;
+    return detail::done(qtsa_backend_calibrate(on.get(), &o));
 }
 /* QTSA_CALIBRATE_* */
 inline result<void> calibrate(backend_ref on, std::int32_t how = QTSA_CALIBRATE_AUTO) {
-    return detail::done(qtsa_backend_calibrate(on.get(), how));
+    qtsa_calibrate_options o = qtsa_calibrate_options_init();
+    o.how = how;
+    return detail::done(qtsa_backend_calibrate(on.get(), &o));
 }
-/* What the calls did. */
-inline result<std::string> stats(backend_ref on, std::int32_t format = QTSA_FORMAT_TEXT) {
-    return detail::text(qtsa_backend_stats_copy, on.get(), format);
+/* What the calls did, and the thresholds; flags: QTSA_STATS_RESET, to count anew. */
+inline result<std::string> stats(backend_ref on, std::int32_t format = QTSA_FORMAT_TEXT, std::int32_t flags = 0) {
+    return detail::text(qtsa_backend_stats_copy, on.get(), format, flags);
 }
-inline result<void> reset_stats(backend_ref on) { return detail::done(qtsa_backend_stats_reset(on.get())); }
 
 }  // namespace qtsa
 

@@ -13,166 +13,6 @@
 #error "include qtsaccel.hpp, of which this is a part"
 #endif
 
-static_assert(sizeof(void *) != 8 || sizeof(qtsa_attr) == 56, "layout of qtsa_attr");
-static_assert(sizeof(void *) != 8 || offsetof(qtsa_attr, name) == 0, "layout of qtsa_attr");
-static_assert(sizeof(void *) != 8 || offsetof(qtsa_attr, type) == 8, "layout of qtsa_attr");
-static_assert(sizeof(void *) != 8 || offsetof(qtsa_attr, count) == 12, "layout of qtsa_attr");
-static_assert(sizeof(void *) != 8 || offsetof(qtsa_attr, i) == 16, "layout of qtsa_attr");
-static_assert(sizeof(void *) != 8 || offsetof(qtsa_attr, f) == 24, "layout of qtsa_attr");
-static_assert(sizeof(void *) != 8 || offsetof(qtsa_attr, s) == 32, "layout of qtsa_attr");
-static_assert(sizeof(void *) != 8 || offsetof(qtsa_attr, ints) == 40, "layout of qtsa_attr");
-static_assert(sizeof(void *) != 8 || offsetof(qtsa_attr, floats) == 48, "layout of qtsa_attr");
-static_assert(sizeof(void *) != 8 || sizeof(qtsa_backend_options) == 72, "layout of qtsa_backend_options");
-static_assert(sizeof(void *) != 8 || offsetof(qtsa_backend_options, struct_size) == 0, "layout of qtsa_backend_options");
-static_assert(sizeof(void *) != 8 || offsetof(qtsa_backend_options, backend) == 8, "layout of qtsa_backend_options");
-static_assert(sizeof(void *) != 8 || offsetof(qtsa_backend_options, plugin_dir) == 16, "layout of qtsa_backend_options");
-static_assert(sizeof(void *) != 8 || offsetof(qtsa_backend_options, threads) == 24, "layout of qtsa_backend_options");
-static_assert(sizeof(void *) != 8 || offsetof(qtsa_backend_options, debug) == 28, "layout of qtsa_backend_options");
-static_assert(sizeof(void *) != 8 || offsetof(qtsa_backend_options, fallback) == 32, "layout of qtsa_backend_options");
-static_assert(sizeof(void *) != 8 || offsetof(qtsa_backend_options, device) == 40, "layout of qtsa_backend_options");
-static_assert(sizeof(void *) != 8 || offsetof(qtsa_backend_options, probe) == 48, "layout of qtsa_backend_options");
-static_assert(sizeof(void *) != 8 || offsetof(qtsa_backend_options, repack) == 56, "layout of qtsa_backend_options");
-static_assert(sizeof(void *) != 8 || offsetof(qtsa_backend_options, reserved) == 60, "layout of qtsa_backend_options");
-static_assert(sizeof(void *) != 8 || offsetof(qtsa_backend_options, weights_budget_bytes) == 64, "layout of qtsa_backend_options");
-static_assert(sizeof(void *) != 8 || sizeof(qtsa_device) == 936, "layout of qtsa_device");
-static_assert(sizeof(void *) != 8 || offsetof(qtsa_device, kind) == 0, "layout of qtsa_device");
-static_assert(sizeof(void *) != 8 || offsetof(qtsa_device, usable) == 4, "layout of qtsa_device");
-static_assert(sizeof(void *) != 8 || offsetof(qtsa_device, memory_total) == 8, "layout of qtsa_device");
-static_assert(sizeof(void *) != 8 || offsetof(qtsa_device, memory_free) == 16, "layout of qtsa_device");
-static_assert(sizeof(void *) != 8 || offsetof(qtsa_device, apis) == 24, "layout of qtsa_device");
-static_assert(sizeof(void *) != 8 || offsetof(qtsa_device, name) == 88, "layout of qtsa_device");
-static_assert(sizeof(void *) != 8 || offsetof(qtsa_device, driver) == 216, "layout of qtsa_device");
-static_assert(sizeof(void *) != 8 || offsetof(qtsa_device, pci) == 344, "layout of qtsa_device");
-static_assert(sizeof(void *) != 8 || offsetof(qtsa_device, uuid) == 376, "layout of qtsa_device");
-static_assert(sizeof(void *) != 8 || offsetof(qtsa_device, problem) == 424, "layout of qtsa_device");
-static_assert(sizeof(void *) != 8 || sizeof(qtsa_tensor_info) == 48, "layout of qtsa_tensor_info");
-static_assert(sizeof(void *) != 8 || offsetof(qtsa_tensor_info, dtype) == 0, "layout of qtsa_tensor_info");
-static_assert(sizeof(void *) != 8 || offsetof(qtsa_tensor_info, rank) == 4, "layout of qtsa_tensor_info");
-static_assert(sizeof(void *) != 8 || offsetof(qtsa_tensor_info, shape) == 8, "layout of qtsa_tensor_info");
-static_assert(sizeof(void *) != 8 || offsetof(qtsa_tensor_info, bytes) == 40, "layout of qtsa_tensor_info");
-static_assert(sizeof(void *) != 8 || sizeof(qtsa_weights_rule) == 24, "layout of qtsa_weights_rule");
-static_assert(sizeof(void *) != 8 || offsetof(qtsa_weights_rule, pattern) == 0, "layout of qtsa_weights_rule");
-static_assert(sizeof(void *) != 8 || offsetof(qtsa_weights_rule, rename) == 8, "layout of qtsa_weights_rule");
-static_assert(sizeof(void *) != 8 || offsetof(qtsa_weights_rule, dtype) == 16, "layout of qtsa_weights_rule");
-static_assert(sizeof(void *) != 8 || offsetof(qtsa_weights_rule, flags) == 20, "layout of qtsa_weights_rule");
-static_assert(sizeof(void *) != 8 || sizeof(qtsa_importance) == 24, "layout of qtsa_importance");
-static_assert(sizeof(void *) != 8 || offsetof(qtsa_importance, name) == 0, "layout of qtsa_importance");
-static_assert(sizeof(void *) != 8 || offsetof(qtsa_importance, columns) == 8, "layout of qtsa_importance");
-static_assert(sizeof(void *) != 8 || offsetof(qtsa_importance, n_columns) == 16, "layout of qtsa_importance");
-static_assert(sizeof(void *) != 8 || sizeof(qtsa_weights_options) == 72, "layout of qtsa_weights_options");
-static_assert(sizeof(void *) != 8 || offsetof(qtsa_weights_options, struct_size) == 0, "layout of qtsa_weights_options");
-static_assert(sizeof(void *) != 8 || offsetof(qtsa_weights_options, placement) == 8, "layout of qtsa_weights_options");
-static_assert(sizeof(void *) != 8 || offsetof(qtsa_weights_options, reserved) == 12, "layout of qtsa_weights_options");
-static_assert(sizeof(void *) != 8 || offsetof(qtsa_weights_options, budget_bytes) == 16, "layout of qtsa_weights_options");
-static_assert(sizeof(void *) != 8 || offsetof(qtsa_weights_options, rules) == 24, "layout of qtsa_weights_options");
-static_assert(sizeof(void *) != 8 || offsetof(qtsa_weights_options, n_rules) == 32, "layout of qtsa_weights_options");
-static_assert(sizeof(void *) != 8 || offsetof(qtsa_weights_options, progress) == 40, "layout of qtsa_weights_options");
-static_assert(sizeof(void *) != 8 || offsetof(qtsa_weights_options, user) == 48, "layout of qtsa_weights_options");
-static_assert(sizeof(void *) != 8 || offsetof(qtsa_weights_options, importance) == 56, "layout of qtsa_weights_options");
-static_assert(sizeof(void *) != 8 || offsetof(qtsa_weights_options, n_importance) == 64, "layout of qtsa_weights_options");
-static_assert(sizeof(void *) != 8 || sizeof(qtsa_weights_memory) == 32, "layout of qtsa_weights_memory");
-static_assert(sizeof(void *) != 8 || offsetof(qtsa_weights_memory, tensors) == 0, "layout of qtsa_weights_memory");
-static_assert(sizeof(void *) != 8 || offsetof(qtsa_weights_memory, file_bytes) == 8, "layout of qtsa_weights_memory");
-static_assert(sizeof(void *) != 8 || offsetof(qtsa_weights_memory, memory_bytes) == 16, "layout of qtsa_weights_memory");
-static_assert(sizeof(void *) != 8 || offsetof(qtsa_weights_memory, mapped_bytes) == 24, "layout of qtsa_weights_memory");
-static_assert(sizeof(void *) != 8 || sizeof(qtsa_upload_options) == 40, "layout of qtsa_upload_options");
-static_assert(sizeof(void *) != 8 || offsetof(qtsa_upload_options, struct_size) == 0, "layout of qtsa_upload_options");
-static_assert(sizeof(void *) != 8 || offsetof(qtsa_upload_options, patterns) == 8, "layout of qtsa_upload_options");
-static_assert(sizeof(void *) != 8 || offsetof(qtsa_upload_options, n_patterns) == 16, "layout of qtsa_upload_options");
-static_assert(sizeof(void *) != 8 || offsetof(qtsa_upload_options, progress) == 24, "layout of qtsa_upload_options");
-static_assert(sizeof(void *) != 8 || offsetof(qtsa_upload_options, user) == 32, "layout of qtsa_upload_options");
-static_assert(sizeof(void *) != 8 || sizeof(qtsa_split_matrix) == 104, "layout of qtsa_split_matrix");
-static_assert(sizeof(void *) != 8 || offsetof(qtsa_split_matrix, n_out) == 0, "layout of qtsa_split_matrix");
-static_assert(sizeof(void *) != 8 || offsetof(qtsa_split_matrix, n_in) == 8, "layout of qtsa_split_matrix");
-static_assert(sizeof(void *) != 8 || offsetof(qtsa_split_matrix, block) == 16, "layout of qtsa_split_matrix");
-static_assert(sizeof(void *) != 8 || offsetof(qtsa_split_matrix, bits) == 24, "layout of qtsa_split_matrix");
-static_assert(sizeof(void *) != 8 || offsetof(qtsa_split_matrix, is_signed) == 28, "layout of qtsa_split_matrix");
-static_assert(sizeof(void *) != 8 || offsetof(qtsa_split_matrix, zero) == 32, "layout of qtsa_split_matrix");
-static_assert(sizeof(void *) != 8 || offsetof(qtsa_split_matrix, nibbles) == 36, "layout of qtsa_split_matrix");
-static_assert(sizeof(void *) != 8 || offsetof(qtsa_split_matrix, levels) == 40, "layout of qtsa_split_matrix");
-static_assert(sizeof(void *) != 8 || offsetof(qtsa_split_matrix, level_row) == 48, "layout of qtsa_split_matrix");
-static_assert(sizeof(void *) != 8 || offsetof(qtsa_split_matrix, level_byte) == 56, "layout of qtsa_split_matrix");
-static_assert(sizeof(void *) != 8 || offsetof(qtsa_split_matrix, scales) == 64, "layout of qtsa_split_matrix");
-static_assert(sizeof(void *) != 8 || offsetof(qtsa_split_matrix, offsets) == 72, "layout of qtsa_split_matrix");
-static_assert(sizeof(void *) != 8 || offsetof(qtsa_split_matrix, scale_row) == 80, "layout of qtsa_split_matrix");
-static_assert(sizeof(void *) != 8 || offsetof(qtsa_split_matrix, scale_column) == 88, "layout of qtsa_split_matrix");
-static_assert(sizeof(void *) != 8 || offsetof(qtsa_split_matrix, scale_dtype) == 96, "layout of qtsa_split_matrix");
-static_assert(sizeof(void *) != 8 || offsetof(qtsa_split_matrix, reserved) == 100, "layout of qtsa_split_matrix");
-static_assert(sizeof(void *) != 8 || sizeof(qtsa_split_report) == 32, "layout of qtsa_split_report");
-static_assert(sizeof(void *) != 8 || offsetof(qtsa_split_report, dtype) == 0, "layout of qtsa_split_report");
-static_assert(sizeof(void *) != 8 || offsetof(qtsa_split_report, exact) == 4, "layout of qtsa_split_report");
-static_assert(sizeof(void *) != 8 || offsetof(qtsa_split_report, bytes) == 8, "layout of qtsa_split_report");
-static_assert(sizeof(void *) != 8 || offsetof(qtsa_split_report, max_absolute_error) == 16, "layout of qtsa_split_report");
-static_assert(sizeof(void *) != 8 || offsetof(qtsa_split_report, max_relative_error) == 24, "layout of qtsa_split_report");
-static_assert(sizeof(void *) != 8 || sizeof(qtsa_metadata_info) == 32, "layout of qtsa_metadata_info");
-static_assert(sizeof(void *) != 8 || offsetof(qtsa_metadata_info, type) == 0, "layout of qtsa_metadata_info");
-static_assert(sizeof(void *) != 8 || offsetof(qtsa_metadata_info, is_array) == 4, "layout of qtsa_metadata_info");
-static_assert(sizeof(void *) != 8 || offsetof(qtsa_metadata_info, count) == 8, "layout of qtsa_metadata_info");
-static_assert(sizeof(void *) != 8 || offsetof(qtsa_metadata_info, stored) == 16, "layout of qtsa_metadata_info");
-static_assert(sizeof(void *) != 8 || sizeof(qtsa_plan_options) == 16, "layout of qtsa_plan_options");
-static_assert(sizeof(void *) != 8 || offsetof(qtsa_plan_options, struct_size) == 0, "layout of qtsa_plan_options");
-static_assert(sizeof(void *) != 8 || offsetof(qtsa_plan_options, max_instances) == 8, "layout of qtsa_plan_options");
-static_assert(sizeof(void *) != 8 || offsetof(qtsa_plan_options, strict) == 12, "layout of qtsa_plan_options");
-static_assert(sizeof(void *) != 8 || sizeof(qtsa_input) == 16, "layout of qtsa_input");
-static_assert(sizeof(void *) != 8 || offsetof(qtsa_input, data) == 0, "layout of qtsa_input");
-static_assert(sizeof(void *) != 8 || offsetof(qtsa_input, bytes) == 8, "layout of qtsa_input");
-static_assert(sizeof(void *) != 8 || sizeof(qtsa_output) == 16, "layout of qtsa_output");
-static_assert(sizeof(void *) != 8 || offsetof(qtsa_output, data) == 0, "layout of qtsa_output");
-static_assert(sizeof(void *) != 8 || offsetof(qtsa_output, bytes) == 8, "layout of qtsa_output");
-static_assert(sizeof(void *) != 8 || sizeof(qtsa_timing) == 24, "layout of qtsa_timing");
-static_assert(sizeof(void *) != 8 || offsetof(qtsa_timing, upload_ns) == 0, "layout of qtsa_timing");
-static_assert(sizeof(void *) != 8 || offsetof(qtsa_timing, compute_ns) == 8, "layout of qtsa_timing");
-static_assert(sizeof(void *) != 8 || offsetof(qtsa_timing, download_ns) == 16, "layout of qtsa_timing");
-static_assert(sizeof(void *) != 8 || sizeof(qtsa_run_options) == 40, "layout of qtsa_run_options");
-static_assert(sizeof(void *) != 8 || offsetof(qtsa_run_options, struct_size) == 0, "layout of qtsa_run_options");
-static_assert(sizeof(void *) != 8 || offsetof(qtsa_run_options, dims) == 8, "layout of qtsa_run_options");
-static_assert(sizeof(void *) != 8 || offsetof(qtsa_run_options, n_dims) == 16, "layout of qtsa_run_options");
-static_assert(sizeof(void *) != 8 || offsetof(qtsa_run_options, threads) == 24, "layout of qtsa_run_options");
-static_assert(sizeof(void *) != 8 || offsetof(qtsa_run_options, reserved) == 28, "layout of qtsa_run_options");
-static_assert(sizeof(void *) != 8 || offsetof(qtsa_run_options, timing) == 32, "layout of qtsa_run_options");
-static_assert(sizeof(void *) != 8 || sizeof(qtsa_matrix_desc) == 96, "layout of qtsa_matrix_desc");
-static_assert(sizeof(void *) != 8 || offsetof(qtsa_matrix_desc, struct_size) == 0, "layout of qtsa_matrix_desc");
-static_assert(sizeof(void *) != 8 || offsetof(qtsa_matrix_desc, dtype) == 8, "layout of qtsa_matrix_desc");
-static_assert(sizeof(void *) != 8 || offsetof(qtsa_matrix_desc, rank) == 12, "layout of qtsa_matrix_desc");
-static_assert(sizeof(void *) != 8 || offsetof(qtsa_matrix_desc, shape) == 16, "layout of qtsa_matrix_desc");
-static_assert(sizeof(void *) != 8 || offsetof(qtsa_matrix_desc, data) == 48, "layout of qtsa_matrix_desc");
-static_assert(sizeof(void *) != 8 || offsetof(qtsa_matrix_desc, bytes) == 56, "layout of qtsa_matrix_desc");
-static_assert(sizeof(void *) != 8 || offsetof(qtsa_matrix_desc, weights) == 64, "layout of qtsa_matrix_desc");
-static_assert(sizeof(void *) != 8 || offsetof(qtsa_matrix_desc, name) == 72, "layout of qtsa_matrix_desc");
-static_assert(sizeof(void *) != 8 || offsetof(qtsa_matrix_desc, split) == 80, "layout of qtsa_matrix_desc");
-static_assert(sizeof(void *) != 8 || offsetof(qtsa_matrix_desc, report) == 88, "layout of qtsa_matrix_desc");
-static_assert(sizeof(void *) != 8 || sizeof(qtsa_job) == 40, "layout of qtsa_job");
-static_assert(sizeof(void *) != 8 || offsetof(qtsa_job, weight) == 0, "layout of qtsa_job");
-static_assert(sizeof(void *) != 8 || offsetof(qtsa_job, bias) == 8, "layout of qtsa_job");
-static_assert(sizeof(void *) != 8 || offsetof(qtsa_job, y) == 16, "layout of qtsa_job");
-static_assert(sizeof(void *) != 8 || offsetof(qtsa_job, n_out) == 24, "layout of qtsa_job");
-static_assert(sizeof(void *) != 8 || offsetof(qtsa_job, activation) == 32, "layout of qtsa_job");
-static_assert(sizeof(void *) != 8 || offsetof(qtsa_job, reserved) == 36, "layout of qtsa_job");
-static_assert(sizeof(void *) != 8 || sizeof(qtsa_conv2d_geometry) == 56, "layout of qtsa_conv2d_geometry");
-static_assert(sizeof(void *) != 8 || offsetof(qtsa_conv2d_geometry, h) == 0, "layout of qtsa_conv2d_geometry");
-static_assert(sizeof(void *) != 8 || offsetof(qtsa_conv2d_geometry, w) == 8, "layout of qtsa_conv2d_geometry");
-static_assert(sizeof(void *) != 8 || offsetof(qtsa_conv2d_geometry, c_in) == 16, "layout of qtsa_conv2d_geometry");
-static_assert(sizeof(void *) != 8 || offsetof(qtsa_conv2d_geometry, k) == 24, "layout of qtsa_conv2d_geometry");
-static_assert(sizeof(void *) != 8 || offsetof(qtsa_conv2d_geometry, stride) == 32, "layout of qtsa_conv2d_geometry");
-static_assert(sizeof(void *) != 8 || offsetof(qtsa_conv2d_geometry, oh) == 40, "layout of qtsa_conv2d_geometry");
-static_assert(sizeof(void *) != 8 || offsetof(qtsa_conv2d_geometry, ow) == 48, "layout of qtsa_conv2d_geometry");
-static_assert(sizeof(void *) != 8 || sizeof(qtsa_conv2d_norm) == 40, "layout of qtsa_conv2d_norm");
-static_assert(sizeof(void *) != 8 || offsetof(qtsa_conv2d_norm, kind) == 0, "layout of qtsa_conv2d_norm");
-static_assert(sizeof(void *) != 8 || offsetof(qtsa_conv2d_norm, silu) == 4, "layout of qtsa_conv2d_norm");
-static_assert(sizeof(void *) != 8 || offsetof(qtsa_conv2d_norm, groups) == 8, "layout of qtsa_conv2d_norm");
-static_assert(sizeof(void *) != 8 || offsetof(qtsa_conv2d_norm, eps) == 16, "layout of qtsa_conv2d_norm");
-static_assert(sizeof(void *) != 8 || offsetof(qtsa_conv2d_norm, gamma) == 24, "layout of qtsa_conv2d_norm");
-static_assert(sizeof(void *) != 8 || offsetof(qtsa_conv2d_norm, beta) == 32, "layout of qtsa_conv2d_norm");
-static_assert(sizeof(void *) != 8 || sizeof(qtsa_operand) == 56, "layout of qtsa_operand");
-static_assert(sizeof(void *) != 8 || offsetof(qtsa_operand, dtype) == 0, "layout of qtsa_operand");
-static_assert(sizeof(void *) != 8 || offsetof(qtsa_operand, rank) == 4, "layout of qtsa_operand");
-static_assert(sizeof(void *) != 8 || offsetof(qtsa_operand, shape) == 8, "layout of qtsa_operand");
-static_assert(sizeof(void *) != 8 || offsetof(qtsa_operand, data) == 40, "layout of qtsa_operand");
-static_assert(sizeof(void *) != 8 || offsetof(qtsa_operand, matrix) == 48, "layout of qtsa_operand");
-static_assert(sizeof(void *) != 8 || sizeof(qtsa_threshold) == 16, "layout of qtsa_threshold");
-static_assert(sizeof(void *) != 8 || offsetof(qtsa_threshold, min_flops) == 0, "layout of qtsa_threshold");
-static_assert(sizeof(void *) != 8 || offsetof(qtsa_threshold, flops_per_byte) == 8, "layout of qtsa_threshold");
-
 namespace qtsa {
 namespace ops {
 
@@ -209,7 +49,7 @@ public:
     argmax_attrs &axis(size_arg v) { set("axis", v); return *this; }
 };
 
-/** where the largest element along an axis is, the first of equals; the result lacks the axis. */
+/** where the first NaN along an axis is, else the largest element, the first of equals; the result lacks the axis. */
 inline tensor argmax(tensor x, argmax_attrs attrs = {}) {
     return detail::add_op<1>("argmax", {x}, attrs)[0];
 }
@@ -224,12 +64,12 @@ public:
     attention_attrs &window(size_arg v) { set("window", v); return *this; }
 };
 
-/** softmax(scale * q k^T + mask) v per head; head h reads key head h / (heads / kv_heads). Visible to query j are all keys; with positions or causal, the keys i <= p_j, where p_j is positions[j] or, with causal, n - t + j; with window w of those, the keys i > p_j - w. Each query must see a key that the mask does not hide. */
+/** softmax(scale * q k^T + mask) v per head; head h reads key head h / (heads / kv_heads). Visible to query j are all keys; with positions or causal, the keys i <= p_j, where p_j is positions[j] or, with causal, n - t + j; with window w of those, the keys i > p_j - w. What is not visible does not count, whatever it holds. A query whose scores are all minus infinity, as where the mask leaves it no key, gives zeros. */
 inline tensor attention(tensor q, tensor k, tensor v, tensor mask = {}, tensor positions = {}, attention_attrs attrs = {}) {
     return detail::add_op<1>("attention", {q, k, v, mask, positions}, attrs)[0];
 }
 
-/** x in another dtype: to a 16-bit float rounded to nearest even, from float to integer cut towards 0; values that the dtype cannot hold give no particular number. */
+/** x in another dtype: to a 16-bit float rounded to nearest even, from float to integer cut towards 0, to the least or greatest integer where it lies beyond, NaN to 0; from integer to a shorter one the low bits. */
 /** dtype: the dtype ("f32", "f16", "bf16", "i8", "i16", "i32", "i64"). */
 inline tensor cast(tensor x, const char * dtype) {
     attributes attrs;
@@ -467,13 +307,13 @@ inline tensor matmul(tensor a, tensor b) {
     return detail::add_op<1>("matmul", {a, b}, attrs)[0];
 }
 
-/** the larger of a and b, element by element with numpy's broadcasting. */
+/** the larger of a and b, NaN where either is, element by element with numpy's broadcasting. */
 inline tensor maximum(tensor a, tensor b) {
     attributes attrs;
     return detail::add_op<1>("maximum", {a, b}, attrs)[0];
 }
 
-/** the smaller of a and b, element by element with numpy's broadcasting. */
+/** the smaller of a and b, NaN where either is, element by element with numpy's broadcasting. */
 inline tensor minimum(tensor a, tensor b) {
     attributes attrs;
     return detail::add_op<1>("minimum", {a, b}, attrs)[0];
@@ -514,7 +354,7 @@ public:
     reduce_max_attrs &keepdims(size_arg v) { set("keepdims", v); return *this; }
 };
 
-/** the largest element along an axis. */
+/** the largest element along an axis, NaN where there is one. */
 inline tensor reduce_max(tensor x, reduce_max_attrs attrs = {}) {
     return detail::add_op<1>("reduce_max", {x}, attrs)[0];
 }
@@ -700,7 +540,7 @@ inline tensor tanh(tensor x) {
     return detail::add_op<1>("tanh", {x}, attrs)[0];
 }
 
-/** the k largest elements of each row, largest first, and where they are; the first of equals comes first. */
+/** the k largest elements of each row, NaN before all, then the largest first, and where they are; the first of equals comes first. */
 /** k: how many, at most the row's length (1 or more). */
 inline std::array<tensor, 2> top_k(tensor x, size_arg k) {
     attributes attrs;
@@ -729,7 +569,7 @@ inline tensor upsample(tensor x, upsample_attrs attrs = {}) {
     return detail::add_op<1>("upsample", {x}, attrs)[0];
 }
 
-/** a where condition is not 0, else b, with numpy's broadcasting. */
+/** a where condition is not 0 (NaN is not), else b, with numpy's broadcasting. */
 inline tensor where(tensor condition, tensor a, tensor b) {
     attributes attrs;
     return detail::add_op<1>("where", {condition, a, b}, attrs)[0];

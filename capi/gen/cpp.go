@@ -8,9 +8,8 @@ import (
 	"qtsaccel/core/ops"
 )
 
-// cppOps writes qtsaccel_ops.hpp: what the structs of the C API look like in
-// memory, and a function per operator.
-func cppOps(h *header) ([]byte, error) {
+// cppOps writes qtsaccel_ops.hpp: a function per operator.
+func cppOps() []byte {
 	var b bytes.Buffer
 	b.WriteString(`// Made by capi/gen from include/qtsaccel.h and the operator table; do not edit.
 // clang-format off
@@ -28,22 +27,12 @@ func cppOps(h *header) ([]byte, error) {
 #endif
 
 `)
-	for _, s := range h.types.structs {
-		at, size, err := h.offsets(s)
-		if err != nil {
-			return nil, err
-		}
-		fmt.Fprintf(&b, "static_assert(sizeof(void *) != 8 || sizeof(%s) == %d, \"layout of %s\");\n", s.name, size, s.name)
-		for i, f := range s.fields {
-			fmt.Fprintf(&b, "static_assert(sizeof(void *) != 8 || offsetof(%s, %s) == %d, \"layout of %s\");\n", s.name, f.name, at[i], s.name)
-		}
-	}
-	b.WriteString("\nnamespace qtsa {\nnamespace ops {\n")
+	b.WriteString("namespace qtsa {\nnamespace ops {\n")
 	for _, op := range table() {
 		cppOp(&b, op)
 	}
 	b.WriteString("\n} // namespace ops\n} // namespace qtsa\n\n#endif\n")
-	return b.Bytes(), nil
+	return b.Bytes()
 }
 
 // cppAttrTypes are the types that attributes have as parameters.

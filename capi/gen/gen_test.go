@@ -40,6 +40,7 @@ func TestInterfaceIsKept(t *testing.T) {
 	}
 	require.Greater(t, len(strings.Split(string(recorded), "\n")), 100)
 	require.Empty(t, broken(recorded, now(string(text))), "before the first release: make abi")
+	require.Empty(t, broken(now(string(text)), recorded), "what is new is not recorded: make abi")
 
 	// It tells when something changes, and only then.
 	for change, tells := range map[[2]string]string{
@@ -74,6 +75,65 @@ func TestFirstVersionIsKept(t *testing.T) {
 	}
 	require.Greater(t, bytes.Count(lines[0], []byte("function ")), 40)
 	require.Empty(t, broken(lines[0], lines[1]))
+}
+
+// The header has fewer than 65 functions: what could be one is not two.
+func TestFunctionsAreFew(t *testing.T) {
+	h := parsed(t, "")
+	t.Logf("%d functions", len(h.functions))
+	require.Less(t, len(h.functions), 65)
+}
+
+// parsed reads the header, with a change of its text, from and to.
+func parsed(t *testing.T, from string, to ...string) *header {
+	t.Helper()
+	text, err := os.ReadFile(headerFile)
+	require.NoError(t, err)
+	changed := string(text)
+	if from != "" {
+		changed = strings.Replace(changed, from, to[0], 1)
+		require.NotEqual(t, string(text), changed, from)
+	}
+	h, err := parse(changed)
+	require.NoError(t, err)
+	return h
+}
+
+// What the header has is behind it and in every binding, or is left out for a reason.
+func TestNothingIsMissing(t *testing.T) {
+	h := parsed(t, "")
+	var all []string
+	for i := range places {
+		missing, err := places[i].uncovered(h, "../..")
+		require.NoError(t, err)
+		all = append(all, missing...)
+	}
+	require.Empty(t, all, "write it, or say in coverage.go why not")
+}
+
+// What is new in the header is named by every place that lacks it.
+func TestWhatIsNewIsMissed(t *testing.T) {
+	const options = "} qtsa_run_options;"
+	for what, h := range map[string]*header{
+		"qtsa_run_options.deadline_ns": parsed(t, options, "    uint64_t deadline_ns;\n"+options),
+		"qtsa_session_pause":           parsed(t, "/* Sets all state of", "QTSA_API qtsa_status qtsa_session_pause(qtsa_session session);\n/* Sets all state of"),
+	} {
+		for i := range places {
+			missing, err := places[i].uncovered(h, "../..")
+			require.NoError(t, err)
+			require.Equal(t, []string{places[i].name + " lacks " + what}, missing)
+		}
+	}
+	h := parsed(t, "QTSA_ACTIVATION_TANH = 6", "QTSA_ACTIVATION_TANH = 6,\n    QTSA_ACTIVATION_MISH = 7")
+	for i := range places {
+		missing, err := places[i].uncovered(h, "../..")
+		require.NoError(t, err)
+		if places[i].name == "C++" { // which takes values as they are
+			require.Empty(t, missing)
+		} else {
+			require.Equal(t, []string{places[i].name + " lacks QTSA_ACTIVATION_MISH"}, missing)
+		}
+	}
 }
 
 func TestParse(t *testing.T) {

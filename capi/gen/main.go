@@ -3,12 +3,14 @@
 //	trampolines.c   the functions of the header, each calling its Go export
 //	const_types.h   names for const types, since cgo has no const of its own
 //	names.c         qtsa_status_name and qtsa_dtype_name, from core's own names
+//	core/abi        the header's values as Go's
+//	tests/c/programs/layout.h   the structs' layout, for compilers to confirm
 //
 // and what the bindings need of it and of the operator table:
 //
 //	bindings/python/qtsaccel/_bindings.py   types, values and functions for ctypes
 //	bindings/python/qtsaccel/ops.py         a function per operator
-//	include/qtsaccel_ops.hpp                the same for C++, and the structs' layout
+//	include/qtsaccel_ops.hpp                the same for C++
 //	bindings/swift/.../Ops.swift            the same for Swift
 //	bindings/swift/.../Values.swift         element types and statuses
 //
@@ -92,14 +94,21 @@ func generate(header string) (map[string][]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", header, err)
 	}
-	cpp, err := cppOps(h)
+	structs, err := layout(h)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", header, err)
+	}
+	constants, err := goConstants(h)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", header, err)
 	}
 	return map[string][]byte{
+		"../core/abi/abi.go": constants,
+
 		"../bindings/python/qtsaccel/_bindings.py": python,
 		"../bindings/python/qtsaccel/ops.py":       pythonOps(),
-		"../include/qtsaccel_ops.hpp":              cpp,
+		"../include/qtsaccel_ops.hpp":              cppOps(),
+		"../tests/c/programs/layout.h":             structs,
 
 		"../bindings/swift/Sources/QtsAccel/Ops.swift":    swiftOps(),
 		"../bindings/swift/Sources/QtsAccel/Values.swift": swiftValues(h),

@@ -15,8 +15,8 @@ func trampolines(h *header) []byte {
 	var b bytes.Buffer
 	b.WriteString(notice + `
 /*
- * Each function of the header refuses in a forked child, sets its out parameters
- * to zero, and calls its Go export. Handles, and what a callback gets as user, go
+ * Each function of the header refuses in a forked child and in a callback, sets its
+ * out parameters to zero, and calls its Go export. Handles, and what a callback gets as user, go
  * to Go as integers, since as pointers their values would upset its runtime. Each
  * export is declared again here, behind cgo's own declaration, so that the
  * compiler compares the two.
@@ -64,6 +64,7 @@ func (h *header) trampoline(b *bytes.Buffer, f function) {
 		}
 	}
 	b.WriteString("    if (capi_forked)\n        return QTSA_ERR_FORKED;\n")
+	b.WriteString("    if (capi_callbacks)\n        return capi_refuse_in_callback();\n")
 	var makes []param
 	for _, p := range f.params {
 		if p.out() {

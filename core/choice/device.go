@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"qtsaccel/core/abi"
 	"qtsaccel/core/status"
 )
 
@@ -29,10 +30,10 @@ type Kind int32
 
 // The kinds.
 const (
-	CPU        Kind = 1
-	Discrete   Kind = 2 // a GPU with its own memory
-	Integrated Kind = 3 // a GPU in the host's memory
-	Software   Kind = 4 // a GPU's API computed by the CPU, such as Mesa's llvmpipe
+	CPU        Kind = abi.DeviceCPU
+	Discrete   Kind = abi.DeviceDiscrete   // a GPU with its own memory
+	Integrated Kind = abi.DeviceIntegrated // a GPU in the host's memory
+	Software   Kind = abi.DeviceSoftware   // a GPU's API computed by the CPU, such as Mesa's llvmpipe
 )
 
 func (k Kind) String() string {

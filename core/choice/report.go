@@ -39,7 +39,8 @@ func (r *Report) reasons() string {
 // Text tells the report to a person.
 func (r *Report) Text() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "requested: %s (%s)\n", r.Requested, r.Source)
+	i := r.Backend
+	fmt.Fprintf(&b, "%s (%s)\nrequested: %s (%s)\n", i.Name, i.Description, r.Requested, r.Source)
 	for _, a := range r.Tried {
 		if a.Taken {
 			fmt.Fprintf(&b, "  %s: taken", a.Name)
@@ -60,8 +61,7 @@ func (r *Report) Text() string {
 		}
 		b.WriteByte('\n')
 	}
-	i := r.Backend
-	fmt.Fprintf(&b, "backend:   %s (%s)\nlibrary:   %s\n", i.Name, i.Description, i.Library)
+	fmt.Fprintf(&b, "library:   %s\n", i.Library)
 	if i.Plugin != "" {
 		fmt.Fprintf(&b, "plugin:    %s\n", i.Plugin)
 	}

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"math"
 
+	"qtsaccel/core/abi"
 	"qtsaccel/core/status"
 )
 
@@ -13,11 +14,11 @@ type Type int32
 
 // The types. Whole and real numbers come in several sizes, which [Description] names.
 const (
-	TypeInt   Type = 1
-	TypeFloat Type = 2
-	TypeBool  Type = 3
-	TypeText  Type = 4
-	TypeArray Type = 5 // arrays in an array
+	TypeInt   Type = abi.MetadataInt
+	TypeFloat Type = abi.MetadataFloat
+	TypeBool  Type = abi.MetadataBool
+	TypeText  Type = abi.MetadataString
+	TypeArray Type = abi.MetadataArray // arrays in an array
 )
 
 var kindTypes = [kinds]Type{

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync/atomic"
 
+	"qtsaccel/core/abi"
 	"qtsaccel/core/status"
 )
 
@@ -190,10 +191,10 @@ type DimOp int32
 
 // The operations.
 const (
-	DimAdd DimOp = 1
-	DimSub DimOp = 2
-	DimMul DimOp = 3
-	DimDiv DimOp = 4
+	DimAdd DimOp = abi.DimAdd
+	DimSub DimOp = abi.DimSub
+	DimMul DimOp = abi.DimMul
+	DimDiv DimOp = abi.DimDiv
 )
 
 // DimOp gives the number that stands for an expression of two sizes, which are plain

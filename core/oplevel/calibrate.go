@@ -67,7 +67,7 @@ func samples() []sample {
 			func(c *Calls, m *Matrix, b *bench, n int64) error {
 				return b.silently(c, "conv2d", func(r *request) error {
 					g := Geometry{H: n, W: n, CIn: 64, K: 3, Stride: 1, OH: n, OW: n}
-					return c.conv2d(r, b.in(), &g, nil, &Job{Weight: m, Y: b.out(), NOut: 64})
+					return c.conv2d(r, b.in(), &g, nil, &Product{Weight: m, Y: b.out(), NOut: 64})
 				})
 			},
 		},
@@ -99,7 +99,7 @@ func (b *bench) out() unsafe.Pointer { return unsafe.Pointer(unsafe.SliceData(b.
 
 func (b *bench) matmul(c *Calls, m *Matrix, t, side int64) error {
 	return b.silently(c, "matmul", func(r *request) error {
-		return c.matmul(r, b.in(), t, side, []Job{{Weight: m, Y: b.out(), NOut: side}})
+		return c.matmul(r, b.in(), t, side, []Product{{Weight: m, Y: b.out(), NOut: side}})
 	})
 }
 

@@ -5,6 +5,7 @@ import (
 	"math"
 	"unsafe"
 
+	"qtsaccel/core/abi"
 	"qtsaccel/core/ops"
 	"qtsaccel/core/status"
 	"qtsaccel/core/tensor"
@@ -31,9 +32,9 @@ type NormKind int32
 
 // The kinds of norms.
 const (
-	NoNorm    NormKind = iota
-	GroupNorm          // over a group's channels of all pixels
-	LayerNorm          // over each pixel's channels
+	NoNorm    NormKind = abi.NormNone
+	GroupNorm NormKind = abi.NormGroup // over a group's channels of all pixels
+	LayerNorm NormKind = abi.NormLayer // over each pixel's channels
 )
 
 // padding is the number of zeros on each side.
@@ -86,9 +87,9 @@ func (n *Norm) check(channels int64) error {
 	return nil
 }
 
-// Conv2D convolves x, normalised as norm says unless it is nil, into the job's y. The
-// job's weight is [n_out, k, k, c_in] or the same as a matrix.
-func (c *Calls) Conv2D(x unsafe.Pointer, g Geometry, norm *Norm, j Job, flags Flags) error {
+// Conv2D convolves x, normalised as norm says unless it is nil, into the product's y. The
+// product's weight is [n_out, k, k, c_in] or the same as a matrix.
+func (c *Calls) Conv2D(x unsafe.Pointer, g Geometry, norm *Norm, j Product, flags Flags) error {
 	if err := c.checkConv2D(x, &g, norm, &j, flags); err != nil {
 		return status.Wrapf(err, "conv2d")
 	}
@@ -97,7 +98,7 @@ func (c *Calls) Conv2D(x unsafe.Pointer, g Geometry, norm *Norm, j Job, flags Fl
 	return c.conv2d(r, x, &g, norm, &j)
 }
 
-func (c *Calls) conv2d(r *request, x unsafe.Pointer, g *Geometry, norm *Norm, j *Job) error {
+func (c *Calls) conv2d(r *request, x unsafe.Pointer, g *Geometry, norm *Norm, j *Product) error {
 	var n Norm
 	if norm != nil {
 		n = *norm
@@ -145,7 +146,7 @@ func (c *Calls) conv2d(r *request, x unsafe.Pointer, g *Geometry, norm *Norm, j 
 	})
 }
 
-func (c *Calls) checkConv2D(x unsafe.Pointer, g *Geometry, norm *Norm, j *Job, flags Flags) error {
+func (c *Calls) checkConv2D(x unsafe.Pointer, g *Geometry, norm *Norm, j *Product, flags Flags) error {
 	if err := flags.check(); err != nil {
 		return err
 	}
@@ -220,7 +221,7 @@ func (g *Geometry) tilePixels(normalised bool) int64 {
 // conv2d writes the convolution tile by tile: the rows of the input that a tile
 // needs, normalised, with a row of zeros put under them; from these the pixels of
 // each window fetched by number; and the product with the weight.
-func (s *sketch) conv2d(g *Geometry, n *Norm, j *Job, careful bool, tile int64) {
+func (s *sketch) conv2d(g *Geometry, n *Norm, j *Product, careful bool, tile int64) {
 	x := s.input(f32(g.H*g.W, g.CIn))
 	load := s.norm(x, g, *n)
 	weight := s.rows(j.Weight, careful)
@@ -241,7 +242,7 @@ func (s *sketch) conv2d(g *Geometry, n *Norm, j *Job, careful bool, tile int64) 
 }
 
 // wholeConv2d writes the convolution as one, for a backend that gathers windows itself.
-func (s *sketch) wholeConv2d(g *Geometry, n *Norm, j *Job, careful bool) {
+func (s *sketch) wholeConv2d(g *Geometry, n *Norm, j *Product, careful bool) {
 	x := s.input(f32(g.H*g.W, g.CIn))
 	image := s.reshape(s.norm(x, g, *n)(x), 1, g.H, g.W, g.CIn)
 	weight := s.reshape(s.rows(j.Weight, careful), j.NOut, g.K, g.K, g.CIn)

@@ -62,7 +62,7 @@ func TestConv2DOfTooManyTiles(t *testing.T) {
 		var x, y float32 // never looked at
 		var err error
 		require.Less(t, allocated(func() {
-			err = c.conv2d(c.begin("conv2d", 0), unsafe.Pointer(&x), &g, nil, &Job{Weight: m, Y: unsafe.Pointer(&y), NOut: 1})
+			err = c.conv2d(c.begin("conv2d", 0), unsafe.Pointer(&x), &g, nil, &Product{Weight: m, Y: unsafe.Pointer(&y), NOut: 1})
 		}), uint64(1<<20))
 		require.Equal(t, status.Unsupported, status.Of(err), "%v", err)
 		require.ErrorContains(t, err, "tiles")
@@ -123,7 +123,7 @@ func TestConstantsAreGivenBack(t *testing.T) {
 	x, y := make([]float32, 64*64), make([]float32, 64*64)
 	kept := int64(-1)
 	for range 3 {
-		require.NoError(t, c.Conv2D(unsafe.Pointer(&x[0]), g, nil, Job{Weight: m, Y: unsafe.Pointer(&y[0]), NOut: 1}, 0))
+		require.NoError(t, c.Conv2D(unsafe.Pointer(&x[0]), g, nil, Product{Weight: m, Y: unsafe.Pointer(&y[0]), NOut: 1}, 0))
 		if kept < 0 {
 			kept = mem.Live()
 		}
@@ -154,7 +154,7 @@ func TestSpoiltWorkersAreReplaced(t *testing.T) {
 	x, y := make([]float32, 64), make([]float32, 64)
 	call := func() error {
 		n := m.nIn()
-		return c.Matmul(unsafe.Pointer(&x[0]), 1, n, []Job{{Weight: m, Y: unsafe.Pointer(&y[0]), NOut: m.nOut()}}, 0)
+		return c.Matmul(unsafe.Pointer(&x[0]), 1, n, []Product{{Weight: m, Y: unsafe.Pointer(&y[0]), NOut: m.nOut()}}, 0)
 	}
 	for range maxWorkers + 3 {
 		require.Equal(t, status.Internal, status.Of(call()))

@@ -3,12 +3,13 @@ package oplevel
 import (
 	"unsafe"
 
+	"qtsaccel/core/abi"
 	"qtsaccel/core/ops"
 	"qtsaccel/core/status"
 )
 
-// Job is one product over a shared input: y [t, n_out] = activation(x W^T + bias).
-type Job struct {
+// Product is one product over a shared input: y [t, n_out] = activation(x W^T + bias).
+type Product struct {
 	Weight     *Matrix
 	Bias       unsafe.Pointer // n_out float32, or nil
 	Y          unsafe.Pointer // where t * n_out float32 go
@@ -16,19 +17,19 @@ type Job struct {
 	Activation Activation
 }
 
-// Activation is what is applied to a job's result; the values are the header's.
+// Activation is what is applied to a product's result; the values are the header's.
 type Activation int32
 
 // The activations.
 const (
-	Identity Activation = iota
-	ReLU
-	SiLU
-	GELU     // with the error function
-	GELUTanh // its approximation
-	Sigmoid
-	Tanh
-	activations
+	Identity    Activation = abi.ActivationNone
+	ReLU        Activation = abi.ActivationRelu
+	SiLU        Activation = abi.ActivationSilu
+	GELU        Activation = abi.ActivationGelu     // with the error function
+	GELUTanh    Activation = abi.ActivationGeluTanh // its approximation
+	Sigmoid     Activation = abi.ActivationSigmoid
+	Tanh        Activation = abi.ActivationTanh
+	activations            = Tanh + 1
 )
 
 func (s *sketch) activate(x ops.Ref, a Activation) ops.Ref {
@@ -51,38 +52,38 @@ func (s *sketch) activate(x ops.Ref, a Activation) ops.Ref {
 	}
 }
 
-// jobName is how messages call job i of a call; -1: the only one.
-func jobName(i int) string {
+// productName is how messages call product i of a call; -1: the only one.
+func productName(i int) string {
 	if i < 0 {
-		return "job"
+		return "product"
 	}
-	return "job " + itoa(i)
+	return "product " + itoa(i)
 }
 
-// check says what is wrong with job i over rows of n_in.
-func (j *Job) check(c *Calls, i int, nIn int64) error {
+// check says what is wrong with product i over rows of n_in.
+func (j *Product) check(c *Calls, i int, nIn int64) error {
 	w := j.Weight
 	switch {
 	case w == nil:
-		return status.Errorf(status.InvalidHandle, "%s has no weight", jobName(i))
+		return status.Errorf(status.InvalidHandle, "%s has no weight", productName(i))
 	case w.calls != c:
 		return status.Errorf(status.InvalidArgument, "%s has a weight of another backend (%s), not of this one (%s)",
-			jobName(i), w.calls.info.Name, c.info.Name)
+			productName(i), w.calls.info.Name, c.info.Name)
 	case j.Activation < Identity || j.Activation >= activations:
-		return status.Errorf(status.InvalidArgument, "%s has activation %d, want 0 to %d", jobName(i), int32(j.Activation), int32(activations)-1)
+		return status.Errorf(status.InvalidArgument, "%s has activation %d, want 0 to %d", productName(i), int32(j.Activation), int32(activations)-1)
 	case w.nIn() != nIn:
 		return status.Errorf(status.ShapeMismatch, "%s has a weight %v%v, which takes rows of %d, not of %d",
-			jobName(i), w.dtype(), w.shape, w.nIn(), nIn)
+			productName(i), w.dtype(), w.shape, w.nIn(), nIn)
 	case w.nOut() != j.NOut:
-		return status.Errorf(status.ShapeMismatch, "%s has n_out %d, its weight %v%v has %d", jobName(i), j.NOut, w.dtype(), w.shape, w.nOut())
+		return status.Errorf(status.ShapeMismatch, "%s has n_out %d, its weight %v%v has %d", productName(i), j.NOut, w.dtype(), w.shape, w.nOut())
 	}
 	return nil
 }
 
-// Matmul multiplies x [t, n_in] with the weight of each job, in one submission that
+// Matmul multiplies x [t, n_in] with the weight of each product, in one submission that
 // uploads x once. t = 0 succeeds and does nothing.
-func (c *Calls) Matmul(x unsafe.Pointer, t, nIn int64, jobs []Job, flags Flags) error {
-	empty, err := c.checkMatmul(x, t, nIn, jobs, flags)
+func (c *Calls) Matmul(x unsafe.Pointer, t, nIn int64, products []Product, flags Flags) error {
+	empty, err := c.checkMatmul(x, t, nIn, products, flags)
 	if err != nil {
 		return status.Wrapf(err, "matmul")
 	}
@@ -91,15 +92,15 @@ func (c *Calls) Matmul(x unsafe.Pointer, t, nIn int64, jobs []Job, flags Flags) 
 	}
 	r := c.begin("matmul", flags)
 	defer c.end(r)
-	return c.matmul(r, x, t, nIn, jobs)
+	return c.matmul(r, x, t, nIn, products)
 }
 
-func (c *Calls) matmul(r *request, x unsafe.Pointer, t, nIn int64, jobs []Job) error {
-	r.numbers(t, nIn, int64(len(jobs)))
+func (c *Calls) matmul(r *request, x unsafe.Pointer, t, nIn int64, products []Product) error {
+	r.numbers(t, nIn, int64(len(products)))
 	r.floats(x, t*nIn)
 	var takes inputRange
-	for i := range jobs {
-		j := &jobs[i]
+	for i := range products {
+		j := &products[i]
 		r.matrix(j.Weight)
 		r.numbers(int64(j.Activation))
 		r.flag(j.Bias != nil)
@@ -117,14 +118,14 @@ func (c *Calls) matmul(r *request, x unsafe.Pointer, t, nIn int64, jobs []Job) e
 	r.flag(careful)
 	return c.run(r, func(s *sketch) {
 		in := s.input(f32(t, nIn))
-		for i := range jobs {
-			s.output(s.product(in, &jobs[i], careful))
+		for i := range products {
+			s.output(s.product(in, &products[i], careful))
 		}
 	})
 }
 
-// product multiplies rows with a job's weight, and does the rest of the job.
-func (s *sketch) product(rows ops.Ref, j *Job, careful bool) ops.Ref {
+// product multiplies rows with a product's weight, and does the rest of the product.
+func (s *sketch) product(rows ops.Ref, j *Product, careful bool) ops.Ref {
 	in := []ops.Ref{rows, s.rows(j.Weight, careful)}
 	if j.Bias != nil {
 		in = append(in, s.input(f32(j.NOut)))
@@ -132,7 +133,7 @@ func (s *sketch) product(rows ops.Ref, j *Job, careful bool) ops.Ref {
 	return s.activate(s.op("linear", in), j.Activation)
 }
 
-func (c *Calls) checkMatmul(x unsafe.Pointer, t, nIn int64, jobs []Job, flags Flags) (empty bool, err error) {
+func (c *Calls) checkMatmul(x unsafe.Pointer, t, nIn int64, products []Product, flags Flags) (empty bool, err error) {
 	if err := flags.check(); err != nil {
 		return false, err
 	}
@@ -142,8 +143,8 @@ func (c *Calls) checkMatmul(x unsafe.Pointer, t, nIn int64, jobs []Job, flags Fl
 	if err := atLeast("n_in", nIn, 1); err != nil {
 		return false, err
 	}
-	if len(jobs) == 0 {
-		return false, status.Errorf(status.InvalidArgument, "n_jobs is 0, want 1 or more")
+	if len(products) == 0 {
+		return false, status.Errorf(status.InvalidArgument, "n_products is 0, want 1 or more")
 	}
 	if err := notNull("x", x); err != nil && t > 0 {
 		return false, err
@@ -152,36 +153,36 @@ func (c *Calls) checkMatmul(x unsafe.Pointer, t, nIn int64, jobs []Job, flags Fl
 	if err != nil {
 		return false, err
 	}
-	for i := range jobs {
-		if err := jobs[i].checkIn(c, x, xBytes, t, nIn, jobs, i); err != nil {
+	for i := range products {
+		if err := products[i].checkIn(c, x, xBytes, t, nIn, products, i); err != nil {
 			return false, err
 		}
 	}
 	return t == 0, nil
 }
 
-// checkIn looks at job i, and at where its output goes.
-func (j *Job) checkIn(c *Calls, x unsafe.Pointer, xBytes, t, nIn int64, jobs []Job, i int) error {
+// checkIn looks at product i, and at where its output goes.
+func (j *Product) checkIn(c *Calls, x unsafe.Pointer, xBytes, t, nIn int64, products []Product, i int) error {
 	if err := j.check(c, i, nIn); err != nil || t == 0 {
 		return err
 	}
 	if j.Y == nil {
-		return status.Errorf(status.InvalidArgument, "%s has y null", jobName(i))
+		return status.Errorf(status.InvalidArgument, "%s has y null", productName(i))
 	}
 	bytes, err := f32Bytes("y", 1, t, j.NOut)
 	if err != nil {
-		return status.Wrapf(err, "%s", jobName(i))
+		return status.Wrapf(err, "%s", productName(i))
 	}
-	y := regionOf("y of job", i, j.Y, bytes)
+	y := regionOf("y of product", i, j.Y, bytes)
 	if err := apart(y, regionOf("x", -1, x, xBytes)); err != nil {
 		return err
 	}
-	for k := range jobs {
-		if err := apart(y, regionOf("bias of job", k, jobs[k].Bias, 4*jobs[k].NOut)); err != nil {
+	for k := range products {
+		if err := apart(y, regionOf("bias of product", k, products[k].Bias, 4*products[k].NOut)); err != nil {
 			return err
 		}
 		if k < i {
-			if err := apart(y, regionOf("y of job", k, jobs[k].Y, 4*t*jobs[k].NOut)); err != nil {
+			if err := apart(y, regionOf("y of product", k, products[k].Y, 4*t*products[k].NOut)); err != nil {
 				return err
 			}
 		}

@@ -17,6 +17,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"qtsaccel/core/abi"
 	"qtsaccel/core/backend"
 	"qtsaccel/core/ops"
 	"qtsaccel/core/status"
@@ -30,10 +31,10 @@ type Flags int32
 const (
 	// OnlyIfWorthwhile declines, with [ErrDeclined], what [Calls.Wants] advises
 	// against.
-	OnlyIfWorthwhile Flags = 1
+	OnlyIfWorthwhile Flags = abi.OnlyIfWorthwhile
 	// OnCPUIfDeclined computes on the CPU beside the device what was declined, and
-	// what the device cannot do.
-	OnCPUIfDeclined Flags = 2
+	// what the device cannot do or has no memory for.
+	OnCPUIfDeclined Flags = abi.OnCPUIfDeclined
 )
 
 func (f Flags) check() error {
@@ -127,14 +128,19 @@ func (c *Calls) run(r *request, sketch func(*sketch)) error {
 		c.stats.ran(r, time.Since(start))
 		return nil
 	}
-	if status.Of(err) == status.Unsupported {
+	switch status.Of(err) {
+	case status.Unsupported:
 		return c.decline(r, sketch, err)
+	case status.OutOfMemory: // the device's, which the CPU has no need of
+		if r.flags&OnCPUIfDeclined != 0 && !c.info.OnHost {
+			return c.decline(r, sketch, err)
+		}
 	}
 	return err
 }
 
 func (c *Calls) decline(r *request, sketch func(*sketch), reason error) error {
-	c.stats.declined(r)
+	c.stats.declined(r, reason)
 	if r.flags&OnCPUIfDeclined == 0 {
 		return reason
 	}

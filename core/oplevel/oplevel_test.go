@@ -149,7 +149,7 @@ func square(t *testing.T, c *Calls) *Matrix {
 // multiply gives the first byte of what a product of some rows puts out.
 func multiply(c *Calls, m *Matrix, rows int64, flags Flags) (byte, error) {
 	x, y := make([]float32, 4*rows), make([]float32, 4*rows)
-	err := c.Matmul(at(x), rows, 4, []Job{{Weight: m, Y: at(y), NOut: 4}}, flags)
+	err := c.Matmul(at(x), rows, 4, []Product{{Weight: m, Y: at(y), NOut: 4}}, flags)
 	return *(*byte)(at(y)), err
 }
 

@@ -22,6 +22,7 @@ type stats struct {
 // opStats counts one operator's calls.
 type opStats struct {
 	calls, declined uint64
+	reason          string // of the last that was declined for another reason than its worth
 	total           time.Duration
 	times           histogram
 	up, down        int64
@@ -55,13 +56,17 @@ func (s *stats) ran(r *request, took time.Duration) {
 	o.flops += r.work.flops
 }
 
-func (s *stats) declined(r *request) {
+func (s *stats) declined(r *request, reason error) {
 	if r.silent {
 		return
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.of(r.op).declined++
+	o := s.of(r.op)
+	o.declined++
+	if reason != ErrDeclined { //nolint:errorlint // it is never wrapped
+		o.reason = reason.Error()
+	}
 }
 
 // histogram counts times by their magnitude, sixteen steps for each doubling, so
@@ -112,6 +117,9 @@ type OpReport struct {
 	BytesUp   int64   `json:"bytes_up"`
 	BytesDown int64   `json:"bytes_down"`
 	GFLOPS    float64 `json:"gflops"` // a second
+	// Reason is why the device could not run the last of those declined; absent where
+	// none of them was more than not worth its while.
+	Reason string `json:"reason,omitempty"`
 }
 
 // Report is what the calls on a backend did since Since.
@@ -146,7 +154,7 @@ func (c *Calls) Stats() Report {
 	for name, o := range c.stats.ops {
 		line := OpReport{
 			Op: name, Calls: o.calls, Declined: o.declined, TotalNS: int64(o.total), MedianNS: int64(o.times.median()),
-			BytesUp: o.up, BytesDown: o.down,
+			BytesUp: o.up, BytesDown: o.down, Reason: o.reason,
 		}
 		if o.total > 0 {
 			line.GFLOPS = o.flops / float64(o.total) // per nanosecond
@@ -177,6 +185,9 @@ func (r *Report) Text() string {
 	for _, o := range r.Operators {
 		fmt.Fprintf(&b, "%-20s %8d %8d %12v %12v %12d %12d %9.2f\n",
 			o.Op, o.Calls, o.Declined, time.Duration(o.TotalNS), time.Duration(o.MedianNS), o.BytesUp, o.BytesDown, o.GFLOPS)
+		if o.Reason != "" {
+			fmt.Fprintf(&b, "  declined last: %s\n", o.Reason)
+		}
 	}
 	if r.Thresholds != nil {
 		fmt.Fprintf(&b, "worth the device's while (%s):\n", r.ThresholdsSource)

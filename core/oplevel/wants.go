@@ -6,6 +6,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"qtsaccel/core/abi"
 	"qtsaccel/core/guarded"
 	"qtsaccel/core/ops"
 	"qtsaccel/core/osfile"
@@ -93,24 +94,58 @@ type Calibration int32
 
 // The ways to calibrate.
 const (
-	CalibrateAuto  Calibration = iota // measured once for a device and version, then remembered
-	CalibrateForce                    // measured now
-	CalibrateOff                      // built in
+	CalibrateAuto  Calibration = abi.CalibrateAuto  // measured once for a device and version, then remembered
+	CalibrateForce Calibration = abi.CalibrateForce // measured now
+	CalibrateOff   Calibration = abi.CalibrateOff   // built in
+	CalibrateKeep  Calibration = abi.CalibrateKeep  // as they are, or are found first
 )
 
-// Calibrate makes the thresholds anew. Without it, that happens when they are first
-// asked for, as QTSACCEL_CALIBRATE says: "auto", "force" or "off".
-func (c *Calls) Calibrate(how Calibration) error {
-	if how < CalibrateAuto || how > CalibrateOff {
-		return status.Errorf(status.InvalidArgument, "calibration is %d, want 0 to 2", int32(how))
+// OpThreshold is the threshold for an operator's class.
+type OpThreshold struct {
+	Op string
+	Threshold
+}
+
+// Calibrate makes the thresholds anew, with those given in the place of what is found.
+// Without it, that happens when they are first asked for, as QTSACCEL_CALIBRATE says:
+// "auto", "force" or "off". After a failure they are as before.
+func (c *Calls) Calibrate(how Calibration, given ...OpThreshold) error {
+	if how < CalibrateAuto || how > CalibrateKeep {
+		return status.Errorf(status.InvalidArgument, "calibration is %d, want %d to %d", int32(how), CalibrateAuto, CalibrateKeep)
+	}
+	set := map[ops.Cost]Threshold{}
+	for _, g := range given {
+		class, err := classOf(g.Op)
+		if err != nil {
+			return err
+		}
+		if !g.valid() {
+			return status.Errorf(status.InvalidArgument, "threshold of %q: min_flops is %v, flops_per_byte %v, want finite numbers, 0 or more", g.Op, g.MinFlops, g.FlopsPerByte)
+		}
+		set[class] = g.Threshold
+	}
+	if how == CalibrateKeep {
+		c.thresholds()
 	}
 	c.wants.lockIdle()
 	defer c.wants.mu.Unlock()
-	t, err := c.calibrated(how, answerBudget)
-	if err == nil {
-		c.wants.table.Store(t)
+	t := c.wants.table.Load()
+	if how != CalibrateKeep {
+		var err error
+		if t, err = c.calibrated(how, answerBudget); err != nil {
+			return err
+		}
 	}
-	return err
+	if len(set) > 0 {
+		next := *t
+		for class, threshold := range set {
+			next.of[class] = threshold
+		}
+		next.source = "set by the host"
+		t = &next
+	}
+	c.wants.table.Store(t)
+	return nil
 }
 
 func (c *Calls) calibrated(how Calibration, budget time.Duration) (*thresholds, error) {
@@ -188,35 +223,6 @@ func (c *Calls) worthwhile(class ops.Cost, w work) bool {
 	return c.info.OnHost || c.thresholds().of[class].met(w)
 }
 
-// Threshold gives the threshold of an operator's class.
-func (c *Calls) Threshold(op string) (Threshold, error) {
-	class, err := classOf(op)
-	if err != nil {
-		return Threshold{}, err
-	}
-	return c.thresholds().of[class], nil
-}
-
-// SetThreshold sets the threshold of an operator's class; the others stay what they
-// are, or are found first.
-func (c *Calls) SetThreshold(op string, t Threshold) error {
-	class, err := classOf(op)
-	if err != nil {
-		return err
-	}
-	if !t.valid() {
-		return status.Errorf(status.InvalidArgument, "threshold of %q: min_flops is %v, flops_per_byte %v, want finite numbers, 0 or more", op, t.MinFlops, t.FlopsPerByte)
-	}
-	c.thresholds()
-	c.wants.lockIdle()
-	defer c.wants.mu.Unlock()
-	next := *c.wants.table.Load()
-	next.of[class] = t
-	next.source = "set by the host"
-	c.wants.table.Store(&next)
-	return nil
-}
-
 // classOf gives an operator's class; "other" is a class and no operator.
 func classOf(op string) (ops.Cost, error) {
 	if op == ops.OtherCost.String() {
@@ -230,7 +236,7 @@ func classOf(op string) (ops.Cost, error) {
 }
 
 // Wants says whether the device should run a call of an operator. The shape is, for
-// matmul t, n_in and the jobs' n_out together; for conv2d h, w, c_in, k, stride and
+// matmul t, n_in and the products' n_out together; for conv2d h, w, c_in, k, stride and
 // n_out; for attention tq, tk, heads, kv_heads and head_dim; for any other operator
 // that of its largest input or output.
 func (c *Calls) Wants(op string, shape []int64) (bool, error) {

@@ -12,6 +12,7 @@ import (
 	"fmt"
 	"sort"
 
+	"qtsaccel/core/abi"
 	"qtsaccel/core/status"
 	"qtsaccel/core/tensor"
 )
@@ -143,11 +144,11 @@ type AttrType int32
 
 // The attribute types.
 const (
-	Int    AttrType = 1
-	Real   AttrType = 2
-	Text   AttrType = 3
-	Ints   AttrType = 4
-	Reals  AttrType = 5
+	Int    AttrType = abi.AttrInt
+	Real   AttrType = abi.AttrFloat
+	Text   AttrType = abi.AttrString
+	Ints   AttrType = abi.AttrInts
+	Reals  AttrType = abi.AttrFloats
 	noAttr AttrType = 0
 )
 

@@ -5,6 +5,7 @@ package report
 import (
 	"encoding/json"
 
+	"qtsaccel/core/abi"
 	"qtsaccel/core/status"
 )
 
@@ -13,8 +14,8 @@ type Format int32
 
 // The formats.
 const (
-	Text Format = 0
-	JSON Format = 1
+	Text Format = abi.FormatText
+	JSON Format = abi.FormatJSON
 )
 
 // Report is what a report says. Package json writes it for programs.

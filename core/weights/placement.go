@@ -1,5 +1,7 @@
 package weights
 
+import "qtsaccel/core/abi"
+
 // Placement is where the data of a file's tensors lies in host memory. The values
 // are the header's QTSA_PLACEMENT_*.
 type Placement int32
@@ -9,9 +11,9 @@ const (
 	// may fail later, such as network ones, and maps the others, but for f32 and
 	// bf16 tensors that do not begin at a multiple of 64: products with them would be
 	// slower. If memory does not suffice for a copy, it maps like Mapped.
-	Auto Placement = 0
+	Auto Placement = abi.PlacementAuto
 	// Copied reads the data into memory of its own.
-	Copied Placement = 1
+	Copied Placement = abi.PlacementCopied
 	// Mapped maps the file: nothing is read until it is used, and memory that the
 	// system needs can be taken back. Tensors that do not begin at a multiple of
 	// [Alignment] are copied.
@@ -20,7 +22,7 @@ const (
 	// another one over it. If it is cut short, plans built from then on fail with
 	// IO; one that was built before reads beyond the end, for which the system ends
 	// the process (SIGBUS). If it is written to, tensors change.
-	Mapped Placement = 2
+	Mapped Placement = abi.PlacementMapped
 )
 
 func (p Placement) String() string {

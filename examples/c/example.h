@@ -59,11 +59,19 @@ static inline int option_int(const char *name, const char *text, int min, int ma
 static inline qtsa_backend open_backend(const char *name, char *device, size_t capacity) {
     qtsa_backend_options options;
     qtsa_backend backend;
+    char *report;
     size_t size;
-    CHECK(qtsa_backend_options_init(&options, sizeof options));
+    options = qtsa_backend_options_init();
     options.backend = name;
     CHECK(qtsa_backend_create(&options, &backend));
-    CHECK(qtsa_backend_name_copy(backend, device, capacity, &size));
+    CHECK(qtsa_backend_report_copy(backend, QTSA_FORMAT_TEXT, NULL, 0, &size));
+    report = malloc(size);
+    if (report == NULL) {
+        fail("out of memory: %zu bytes wanted", size);
+    }
+    CHECK(qtsa_backend_report_copy(backend, QTSA_FORMAT_TEXT, report, size, &size));
+    snprintf(device, capacity, "%.*s", (int)strcspn(report, "\n"), report); /* the first line is the name */
+    free(report);
     return backend;
 }
 

@@ -65,7 +65,7 @@ static qtsa_matrix matrix(qtsa_backend backend, int64_t n_out, int64_t n_in, uin
     float *data = numbers((size_t)(n_out * n_in), 1.0f / sqrtf((float)n_in), seed);
     qtsa_matrix_desc desc;
     qtsa_matrix made;
-    CHECK(qtsa_matrix_desc_init(&desc, sizeof desc));
+    desc = qtsa_matrix_desc_init();
     desc.dtype = QTSA_DTYPE_F32;
     desc.rank = 2;
     desc.shape[0] = n_out;
@@ -108,11 +108,19 @@ static void close_block(const block *b) {
 static void convolve(const block *b, int64_t side, int64_t k, qtsa_matrix weight, const float *bias, int32_t silu,
                      const float *x, float *y) {
     const qtsa_conv2d_geometry g = {
-        .h = side, .w = side, .c_in = CHANNELS, .k = k, .stride = 1, .oh = side, .ow = side};
+        .struct_size = sizeof g, .h = side, .w = side, .c_in = CHANNELS, .k = k, .stride = 1, .oh = side, .ow = side};
     const qtsa_conv2d_norm norm = {
-        .kind = QTSA_NORM_GROUP, .silu = silu, .groups = GROUPS, .eps = 1e-5, .gamma = b->gamma, .beta = b->beta};
-    const qtsa_job job = {.weight = weight, .bias = bias, .y = y, .n_out = CHANNELS};
-    CHECK(qtsa_conv2d(b->backend, x, &g, &norm, &job, QTSA_ON_CPU_IF_DECLINED));
+        .struct_size = sizeof norm, .kind = QTSA_NORM_GROUP, .silu = silu, .groups = GROUPS, .eps = 1e-5, .gamma = b->gamma, .beta = b->beta};
+    const qtsa_product product = {
+        .struct_size = sizeof product, .weight = weight, .bias = bias, .y = y, .n_out = CHANNELS};
+    CHECK(qtsa_conv2d(b->backend, x, &g, &norm, &product, QTSA_ON_CPU_IF_DECLINED));
+}
+
+static void attend(const block *b, int64_t pixels, const float *q, const float *k, const float *v, float *out) {
+    const qtsa_attention_desc desc = {
+        .struct_size = sizeof desc, .q = q, .k = k, .v = v, .out = out, .tq = pixels, .tk = pixels,
+        .heads = HEADS, .kv_heads = HEADS, .head_dim = HEAD_DIM};
+    CHECK(qtsa_attention(b->backend, &desc, QTSA_ON_CPU_IF_DECLINED));
 }
 
 /* Walks the graph once. */
@@ -131,12 +139,12 @@ static void walk(const block *b, int64_t side, float *tensor[TENSORS]) {
                 }
                 break;
             case ATTENTION:
-                CHECK(qtsa_attention(b->backend, in[n->in[0]], in[n->in[1]], in[n->in[2]], pixels, pixels, HEADS, HEADS,
-                                     HEAD_DIM, 0, 0, 0, tensor[n->out[0]], QTSA_ON_CPU_IF_DECLINED));
+                attend(b, pixels, in[n->in[0]], in[n->in[1]], in[n->in[2]], tensor[n->out[0]]);
                 break;
             case PROJECTION: {
-                const qtsa_job job = {.weight = b->projection, .y = tensor[n->out[0]], .n_out = CHANNELS};
-                CHECK(qtsa_matmul(b->backend, in[n->in[0]], pixels, CHANNELS, &job, 1, QTSA_ON_CPU_IF_DECLINED));
+                const qtsa_product product = {
+                    .struct_size = sizeof product, .weight = b->projection, .y = tensor[n->out[0]], .n_out = CHANNELS};
+                CHECK(qtsa_matmul(b->backend, in[n->in[0]], pixels, CHANNELS, &product, 1, QTSA_ON_CPU_IF_DECLINED));
                 break;
             }
             case ADD: /* not worth any device's while */
@@ -170,9 +178,9 @@ static float *run(const char *backend, int64_t side, int repeat, int stats) {
     printf("%s: mean |y| %.6f, %.3f ms\n", b.device, sum / (double)n, best * 1e3);
     if (stats) {
         size_t size;
-        CHECK(qtsa_backend_stats_copy(b.backend, QTSA_FORMAT_TEXT, NULL, 0, &size));
+        CHECK(qtsa_backend_stats_copy(b.backend, QTSA_FORMAT_TEXT, 0, NULL, 0, &size));
         char *text = allocate(size + 256); /* it may grow by a digit */
-        CHECK(qtsa_backend_stats_copy(b.backend, QTSA_FORMAT_TEXT, text, size + 256, &size));
+        CHECK(qtsa_backend_stats_copy(b.backend, QTSA_FORMAT_TEXT, 0, text, size + 256, &size));
         fputs(text, stdout);
         free(text);
     }

@@ -77,8 +77,8 @@ static void add_tensor(qtsa_weights weights, const char *folder, const cJSON *en
         kernel = transpose(values, shape);
         memcpy(shape, (const int64_t[]){shape[3], shape[2], shape[0], shape[1]}, sizeof shape);
     }
-    CHECK(qtsa_weights_declare(weights, name, QTSA_DTYPE_F32, shape, rank));
-    CHECK(qtsa_weights_set(weights, name, kernel == NULL ? values : kernel, size));
+    const qtsa_array array = qtsa_array_dense(QTSA_DTYPE_F32, shape, rank, kernel == NULL ? values : kernel, size);
+    CHECK(qtsa_weights_add(weights, name, &array));
     free(kernel);
     free(values);
 }

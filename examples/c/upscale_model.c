@@ -46,10 +46,8 @@ static void build(builder *b, int height, int width) {
 
 /* The models for other factors have the same layers, and other channels in the last ones. */
 static void check_factor(qtsa_weights weights, const char *folder) {
-    size_t index;
     qtsa_tensor_info info;
-    CHECK(qtsa_weights_find(weights, "SR/kernel", &index));
-    CHECK(qtsa_weights_info(weights, index, &info));
+    CHECK(qtsa_weights_info(weights, "SR/kernel", 0, &info));
     if (info.shape[1] != 3 * UPSCALE_FACTOR * UPSCALE_FACTOR) {
         fail("%s is not the model that makes pictures %d times as large", folder, UPSCALE_FACTOR);
     }

@@ -81,7 +81,7 @@ func TestInstall(t *testing.T) {
 func testPkgConfig(t *testing.T, prefix string) {
 	dir := t.TempDir()
 	env := []string{"PKG_CONFIG_PATH=" + filepath.Join(prefix, "lib", "pkgconfig")}
-	require.Equal(t, "0.1.0\n", run(t, dir, env, "pkg-config", "--modversion", "qtsaccel"))
+	require.Equal(t, "0.2.0\n", run(t, dir, env, "pkg-config", "--modversion", "qtsaccel"))
 	program := filepath.Join(dir, "consumer")
 	run(t, dir, env, "sh", "-c", `cc -Wall -Werror -o "$0" "$1" $(pkg-config --cflags --libs qtsaccel)`, program, testdata(t, "consumer.c"))
 	require.Equal(t, right, run(t, "/", []string{"LD_LIBRARY_PATH=" + filepath.Join(prefix, "lib")}, program))
@@ -116,7 +116,7 @@ func testCMake(t *testing.T, prefix string) {
 		out, err := try(build, nil, "cmake", append(configure, "-DWANTED="+version, "--fresh")...)
 		require.Error(t, err)
 		require.Contains(t, out, `compatible with requested version "`+version+`"`)
-		require.Contains(t, out, "version: 0.1.0")
+		require.Contains(t, out, "version: 0.2.0")
 	}
 	require.NoError(t, os.Remove(filepath.Join(prefix, "lib", "libqtsaccel.so.0")))
 	out, err := try(build, nil, "cmake", append(configure, "--fresh")...)

@@ -77,7 +77,7 @@ func productTakes(t *testing.T, c *oplevel.Calls, rows, side int64) time.Duratio
 	best := time.Hour
 	for range 5 {
 		start := time.Now()
-		require.NoError(t, c.Matmul(at(x), rows, side, []oplevel.Job{{Weight: m, Y: at(y), NOut: side}}, 0))
+		require.NoError(t, c.Matmul(at(x), rows, side, []oplevel.Product{{Weight: m, Y: at(y), NOut: side}}, 0))
 		best = min(best, time.Since(start))
 	}
 	return best

@@ -247,13 +247,13 @@ func TestJobs(t *testing.T) {
 		r := rand.New(rand.NewPCG(9, 10))
 		x, bias := normal(r, rows*nIn), normal(r, nOut)
 		dtypes := []tensor.DType{tensor.F32, tensor.F16, tensor.BF16, tensor.Q8_0, tensor.Q4_0, tensor.Q4_K, tensor.Q6_K}
-		jobs := make([]oplevel.Job, len(activations))
+		jobs := make([]oplevel.Product, len(activations))
 		weights, outs := make([][]float64, len(jobs)), make([][]float32, len(jobs))
 		for i := range jobs {
 			m, w := matrix(t, c, r, dtypes[i], nOut, nIn)
 			defer m.Release()
 			weights[i], outs[i] = w, make([]float32, rows*nOut)
-			jobs[i] = oplevel.Job{Weight: m, Bias: at(bias), Y: at(outs[i]), NOut: nOut, Activation: oplevel.Activation(i)}
+			jobs[i] = oplevel.Product{Weight: m, Bias: at(bias), Y: at(outs[i]), NOut: nOut, Activation: oplevel.Activation(i)}
 		}
 		require.NoError(t, c.Matmul(at(x), rows, nIn, jobs, 0))
 		for i := range jobs {
@@ -291,7 +291,7 @@ func TestMatricesFromWeights(t *testing.T) {
 		require.Equal(t, typ.Bytes(), m.Bytes())
 		x, y := make([]float32, 32), make([]float32, 64)
 		x[5] = 1
-		require.NoError(t, c.Matmul(at(x), 1, 32, []oplevel.Job{{Weight: m, Y: at(y), NOut: 64}}, 0))
+		require.NoError(t, c.Matmul(at(x), 1, 32, []oplevel.Product{{Weight: m, Y: at(y), NOut: 64}}, 0))
 		for i := range y {
 			require.InDelta(t, values[i*32+5], y[i], 1e-5)
 		}
@@ -307,7 +307,7 @@ func product(t *testing.T, c calls, r *rand.Rand, d tensor.DType, rows, nIn, nOu
 	m2, w2 := matrix(t, c, r, tensor.F32, 3, nIn)
 	defer m2.Release()
 	y, y2 := make([]float32, rows*nOut), make([]float32, rows*3)
-	jobs := []oplevel.Job{{Weight: m, Bias: at(bias), Y: at(y), NOut: nOut}, {Weight: m2, Y: at(y2), NOut: 3}}
+	jobs := []oplevel.Product{{Weight: m, Bias: at(bias), Y: at(y), NOut: nOut}, {Weight: m2, Y: at(y2), NOut: 3}}
 	what := fmt.Sprintf("%v: %d rows of %d to %d", d, rows, nIn, nOut)
 	require.NoError(t, c.Matmul(at(x), rows, nIn, jobs, 0), what)
 	requireNear(t, linear(x, w, bias, rows, nIn, nOut), y, magnitude(x, w, nIn), c.tolerance(t, d, nIn), what)
@@ -364,7 +364,7 @@ func convolution(t *testing.T, c calls, r *rand.Rand, d tensor.DType, g oplevel.
 		norm.Gamma, norm.Beta = at(gamma), at(beta)
 	}
 	what := fmt.Sprintf("%v %+v to %d, norm %d", d, g, nOut, kind)
-	require.NoError(t, c.Conv2D(at(x), g, &norm, oplevel.Job{Weight: m, Bias: at(bias), Y: at(y), NOut: nOut}, 0), what)
+	require.NoError(t, c.Conv2D(at(x), g, &norm, oplevel.Product{Weight: m, Bias: at(bias), Y: at(y), NOut: nOut}, 0), what)
 
 	in := loaded(t, x, g, kind, silu, gamma, beta)
 	want := make([]float64, len(y))
@@ -453,7 +453,7 @@ func TestConvolutionsMemory(t *testing.T) {
 		defer m.Release()
 		x, y := make([]float32, g.H*g.W*g.CIn), make([]float32, g.OH*g.OW*3)
 		norm := oplevel.Norm{Kind: oplevel.GroupNorm, SiLU: true, Groups: 8, Eps: 1e-6}
-		require.NoError(t, c.Conv2D(at(x), g, &norm, oplevel.Job{Weight: m, Y: at(y), NOut: 3}, 0))
+		require.NoError(t, c.Conv2D(at(x), g, &norm, oplevel.Product{Weight: m, Y: at(y), NOut: 3}, 0))
 		scratch, io := c.Memory()
 		t.Logf("scratch %d, inputs and outputs %d", scratch, io)
 		own := int64(4 * (len(x) + len(y)))

@@ -40,9 +40,9 @@ func TestUnalignedMemory(t *testing.T) {
 		biasAt, _ := shifted(bias)
 		yAt, room := shifted(want)
 		norm := oplevel.Norm{Kind: oplevel.LayerNorm, Eps: 1e-5, Gamma: at(gamma)}
-		require.NoError(t, c.Conv2D(at(x), g, &norm, oplevel.Job{Weight: m, Bias: at(bias), Y: at(want), NOut: 7}, 0))
+		require.NoError(t, c.Conv2D(at(x), g, &norm, oplevel.Product{Weight: m, Bias: at(bias), Y: at(want), NOut: 7}, 0))
 		norm.Gamma = gammaAt
-		require.NoError(t, c.Conv2D(xAt, g, &norm, oplevel.Job{Weight: m, Bias: biasAt, Y: yAt, NOut: 7}, 0))
+		require.NoError(t, c.Conv2D(xAt, g, &norm, oplevel.Product{Weight: m, Bias: biasAt, Y: yAt, NOut: 7}, 0))
 		require.Equal(t, want, floats(yAt, len(want)))
 		require.Equal(t, make([]byte, 7), room[len(room)-7:], "what lies behind is left alone")
 
@@ -74,7 +74,7 @@ func TestNotNumbersInConvolutions(t *testing.T) {
 			}
 			for _, v := range values {
 				x[(2*side+3)*channels+4] = v
-				require.NoError(t, c.Conv2D(at(x), g, nil, oplevel.Job{Weight: m, Y: at(y), NOut: nOut}, 0))
+				require.NoError(t, c.Conv2D(at(x), g, nil, oplevel.Product{Weight: m, Y: at(y), NOut: nOut}, 0))
 				for i, got := range y {
 					oy, ox, o := i/nOut/side, i/nOut%side, i%nOut
 					ky, kx := 2-oy+1, 3-ox+1

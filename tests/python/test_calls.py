@@ -37,13 +37,13 @@ ACTIVATIONS = {
 def test_matmul(backend, activation):
     x, w, b = floats(5, 24), floats(7, 24), floats(7)
     with backend.matrix(w) as m:
-        y = backend.matmul(x, qa.Job(m, b, activation))
+        y = backend.matmul(x, qa.Product(m, b, activation))
     near(y, ACTIVATIONS[activation](x.astype(float) @ w.T.astype(float) + b))
 
 
 def test_matmul_of_several_weights(backend):
     x, v, w = floats(2, 3, 24), floats(4, 24), floats(6, 24)
-    a, b = backend.matmul(np.asfortranarray(x), [backend.matrix(v), qa.Job(backend.matrix(w))])
+    a, b = backend.matmul(np.asfortranarray(x), [backend.matrix(v), qa.Product(backend.matrix(w))])
     near(a, x.astype(float) @ v.T.astype(float))
     near(b, x.astype(float) @ w.T.astype(float))
     (one,) = backend.matmul(x, [backend.matrix(v)])
@@ -77,7 +77,7 @@ def test_matrices(backend):
     weights.close()
     near(backend.matmul(w, m), w.astype(float) @ w.T.astype(float))
     m.close()
-    with pytest.raises(qa.Error, match="INVALID_HANDLE.*job 0"):
+    with pytest.raises(qa.Error, match="INVALID_HANDLE.*product 0"):
         backend.matmul(w, m)
     assert "closed" in repr(m)
 
@@ -105,9 +105,9 @@ def test_conv2d(backend, k, stride, kind):
         loaded = ((split - mean) / np.sqrt(variance + 1e-5)).reshape(9, 7, 8) * gamma + beta
         loaded = loaded / (1 + np.exp(-loaded))
     want = np.einsum("ijklc,oklc->ijo", padded_windows(loaded, k, stride), w.astype(float)) + b
-    job = qa.Job(backend.matrix(w), b, "relu")
+    job = qa.Product(backend.matrix(w), b, "relu")
     near(backend.conv2d(x, job, stride=stride, norm=norm), np.maximum(want, 0))
-    flat = qa.Job(backend.matrix(w.reshape(5, -1)), b)
+    flat = qa.Product(backend.matrix(w.reshape(5, -1)), b)
     near(backend.conv2d(x, flat, k=k, stride=stride, norm=norm), want)
 
 
@@ -145,11 +145,11 @@ def test_errors_name_what_is_wrong(backend):
     x, m = floats(2, 8), backend.matrix(floats(3, 8))
     other = qa.Backend("cpu", threads=1)
     for call, says in [
-        (lambda: backend.matmul(floats(2, 7), m), "SHAPE_MISMATCH.*job 0"),
+        (lambda: backend.matmul(floats(2, 7), m), "SHAPE_MISMATCH.*product 0"),
         (lambda: backend.matmul(x.astype(float), m), "x has dtype float64"),
         (lambda: backend.matmul(x, []), "jobs"),
-        (lambda: backend.matmul(x, qa.Job(m, floats(4))), r"bias of job 0 has shape \[4\], want \[3\]"),
-        (lambda: backend.matmul(x, qa.Job(m, None, "swish")), "'swish'; known: none, relu"),
+        (lambda: backend.matmul(x, qa.Product(m, floats(4))), r"bias of product 0 has shape \[4\], want \[3\]"),
+        (lambda: backend.matmul(x, qa.Product(m, None, "swish")), "'swish'; known: none, relu"),
         (lambda: other.matmul(x, m), "another backend"),
         (lambda: backend.matrix(np.ones((2, 2), np.int32)), "i32"),
         (lambda: backend.matrix(b"12"), "no element type"),
@@ -179,7 +179,7 @@ def test_what_is_worthwhile(backend):
     backend.calibrate("off")
     assert backend.wants("matmul", 1, 8, 8) is True  # always on a CPU
     backend.set_threshold("matmul", qa.Threshold(1000.0, 2.5))
-    assert backend.threshold("linear") == qa.Threshold(1000.0, 2.5)
+    assert backend.thresholds["matmul"] == qa.Threshold(1000.0, 2.5)
     backend.reset_stats()
     x, m = floats(2, 8), backend.matrix(floats(3, 8))
     backend.matmul(x, m, only_if_worthwhile=True, on_cpu_if_declined=True)

@@ -51,7 +51,7 @@ def test_other_architecture(tmp_path):
 def test_other_version(tmp_path):
     said = import_error(compile_library(tmp_path, "int qtsa_version(void) { return 1; }"))
     assert "libother.so is version 0.0.1" in said
-    assert "0.1.0 or newer" in said
+    assert "0.2.0 or newer" in said
 
 
 def test_newer_major_version(tmp_path):

@@ -21,7 +21,7 @@ of multiprocessing's "fork" every call raises FORKED; use "spawn".
 from . import ops
 from ._backend import Backend, active, install
 from ._bindings import DType, Status, Timing
-from ._calls import Job, Matrix, Norm, Threshold
+from ._calls import Matrix, Norm, Product, Threshold
 from ._device import Device, device_report, devices
 from ._dim import Dim
 from ._errors import Error, InvalidArgument, NotFound, NotWorthwhile, OutOfMemory, ShapeMismatch, Unsupported
@@ -33,7 +33,7 @@ from ._session import Plan, Session
 from ._split import SplitMatrix, SplitReport
 from ._weights import Rule, TensorInfo, Weights, WeightsMemory
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 __all__ = [
     "Backend",
@@ -43,13 +43,13 @@ __all__ = [
     "Error",
     "Graph",
     "InvalidArgument",
-    "Job",
     "Matrix",
     "Norm",
     "NotFound",
     "NotWorthwhile",
     "OutOfMemory",
     "Plan",
+    "Product",
     "Report",
     "Rule",
     "Session",

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from . import _bindings
 from ._calls import OperatorCalls
-from ._library import api, check, text_of
+from ._library import api, check, sized, text_of
 from ._report import Report
 
 if TYPE_CHECKING:
@@ -28,8 +28,7 @@ def backend_options(
     weights_budget: int = 0,
 ) -> _bindings.BackendOptions:
     """The options as the C API takes them."""
-    options = _bindings.BackendOptions()
-    options.struct_size = ctypes.sizeof(options)
+    options = sized(_bindings.BackendOptions())
     options.threads = threads
     options.debug = int(debug)
     options.repack = _bindings.REPACK_AUTO if repack else _bindings.REPACK_NEVER
@@ -78,7 +77,7 @@ class Backend(OperatorCalls):
     @property
     def name(self) -> str:
         """What computes, and the device's own name: "cpu (AMD EPYC)"."""
-        return text_of(api.backend_name_copy, self._value)
+        return text_of(api.backend_report_copy, self._value, _bindings.FORMAT_TEXT).split("\n", 1)[0]
 
     @property
     def report(self) -> Report:

@@ -23,10 +23,11 @@ from ctypes import (
 from typing import Any, ClassVar
 
 VERSION_MAJOR = 0
-VERSION_MINOR = 1
+VERSION_MINOR = 2
 VERSION_PATCH = 0
 MAX_RANK = 4
 MAX_THREADS = 512
+WHOLE = -1
 NONE = -1
 LOG_DEBUG = 1
 LOG_INFO = 2
@@ -52,6 +53,8 @@ RULE_SKIP = 1
 NIBBLES_LOW_FIRST = 0
 NIBBLES_HIGH_FIRST = 1
 NIBBLES_HALVES = 2
+NAME_TENSOR = 1
+NAME_METADATA = 2
 METADATA_INT = 1
 METADATA_FLOAT = 2
 METADATA_BOOL = 3
@@ -61,6 +64,8 @@ DIM_ADD = 1
 DIM_SUB = 2
 DIM_MUL = 3
 DIM_DIV = 4
+INPUT = 1
+OUTPUT = 2
 ONLY_IF_WORTHWHILE = 1
 ON_CPU_IF_DECLINED = 2
 ACTIVATION_NONE = 0
@@ -76,6 +81,8 @@ NORM_LAYER = 2
 CALIBRATE_AUTO = 0
 CALIBRATE_FORCE = 1
 CALIBRATE_OFF = 2
+CALIBRATE_KEEP = 3
+STATS_RESET = 1
 
 
 class Status(enum.IntEnum):
@@ -166,6 +173,7 @@ class BackendOptions(Structure):
 
 class Device(Structure):
     _fields_: ClassVar[list[Any]] = [
+        ("struct_size", c_size_t),
         ("kind", c_int32),
         ("usable", c_int32),
         ("memory_total", c_uint64),
@@ -190,6 +198,7 @@ class TensorInfo(Structure):
 
 class WeightsRule(Structure):
     _fields_: ClassVar[list[Any]] = [
+        ("struct_size", c_size_t),
         ("pattern", c_char_p),
         ("rename", c_char_p),
         ("dtype", c_int32),
@@ -199,6 +208,7 @@ class WeightsRule(Structure):
 
 class Importance(Structure):
     _fields_: ClassVar[list[Any]] = [
+        ("struct_size", c_size_t),
         ("name", c_char_p),
         ("columns", POINTER(c_float)),
         ("n_columns", c_size_t),
@@ -239,8 +249,23 @@ class UploadOptions(Structure):
     ]
 
 
+class Array(Structure):
+    _fields_: ClassVar[list[Any]] = [
+        ("struct_size", c_size_t),
+        ("dtype", c_int32),
+        ("rank", c_int32),
+        ("shape", c_int64 * 4),
+        ("data", c_void_p),
+        ("bytes", c_size_t),
+        ("strides", POINTER(c_int64)),
+        ("release", ReleaseCallback),
+        ("user", c_void_p),
+    ]
+
+
 class SplitMatrix(Structure):
     _fields_: ClassVar[list[Any]] = [
+        ("struct_size", c_size_t),
         ("n_out", c_int64),
         ("n_in", c_int64),
         ("block", c_int64),
@@ -335,8 +360,9 @@ class MatrixDesc(Structure):
     ]
 
 
-class Job(Structure):
+class Product(Structure):
     _fields_: ClassVar[list[Any]] = [
+        ("struct_size", c_size_t),
         ("weight", c_void_p),
         ("bias", POINTER(c_float)),
         ("y", POINTER(c_float)),
@@ -348,6 +374,7 @@ class Job(Structure):
 
 class Conv2dGeometry(Structure):
     _fields_: ClassVar[list[Any]] = [
+        ("struct_size", c_size_t),
         ("h", c_int64),
         ("w", c_int64),
         ("c_in", c_int64),
@@ -360,6 +387,7 @@ class Conv2dGeometry(Structure):
 
 class Conv2dNorm(Structure):
     _fields_: ClassVar[list[Any]] = [
+        ("struct_size", c_size_t),
         ("kind", c_int32),
         ("silu", c_int32),
         ("groups", c_int64),
@@ -369,8 +397,28 @@ class Conv2dNorm(Structure):
     ]
 
 
+class AttentionDesc(Structure):
+    _fields_: ClassVar[list[Any]] = [
+        ("struct_size", c_size_t),
+        ("q", POINTER(c_float)),
+        ("k", POINTER(c_float)),
+        ("v", POINTER(c_float)),
+        ("out", POINTER(c_float)),
+        ("tq", c_int64),
+        ("tk", c_int64),
+        ("heads", c_int64),
+        ("kv_heads", c_int64),
+        ("head_dim", c_int64),
+        ("window", c_int64),
+        ("scale", c_double),
+        ("causal", c_int32),
+        ("reserved", c_int32),
+    ]
+
+
 class Operand(Structure):
     _fields_: ClassVar[list[Any]] = [
+        ("struct_size", c_size_t),
         ("dtype", c_int32),
         ("rank", c_int32),
         ("shape", c_int64 * 4),
@@ -381,8 +429,20 @@ class Operand(Structure):
 
 class Threshold(Structure):
     _fields_: ClassVar[list[Any]] = [
+        ("struct_size", c_size_t),
+        ("op", c_char_p),
         ("min_flops", c_double),
         ("flops_per_byte", c_double),
+    ]
+
+
+class CalibrateOptions(Structure):
+    _fields_: ClassVar[list[Any]] = [
+        ("struct_size", c_size_t),
+        ("how", c_int32),
+        ("reserved", c_int32),
+        ("thresholds", POINTER(Threshold)),
+        ("n_thresholds", c_size_t),
     ]
 
 
@@ -398,45 +458,32 @@ class Api:
         self.status_name = function("qtsa_status_name", c_char_p, c_int32)
         self.last_error = function("qtsa_last_error", c_char_p)
         self.version = function("qtsa_version", c_int32)
-        self.version_require = function("qtsa_version_require", c_int32, c_int32)
         self.set_log_callback = function("qtsa_set_log_callback", c_int32, LogCallback, c_void_p)
         self.dtype_name = function("qtsa_dtype_name", c_char_p, c_int32)
         self.tensor_bytes = function("qtsa_tensor_bytes", c_int32, c_int32, POINTER(c_int64), c_int32, POINTER(c_size_t))
-        self.backend_options_init = function("qtsa_backend_options_init", c_int32, POINTER(BackendOptions), c_size_t)
         self.backend_create = function("qtsa_backend_create", c_int32, POINTER(BackendOptions), POINTER(c_void_p))
         self.backend_free = function("qtsa_backend_free", c_int32, c_void_p)
         self.backend_report_copy = function("qtsa_backend_report_copy", c_int32, c_void_p, c_int32, c_char_p, c_size_t, POINTER(c_size_t))
-        self.backend_name_copy = function("qtsa_backend_name_copy", c_int32, c_void_p, c_char_p, c_size_t, POINTER(c_size_t))
         self.backend_install = function("qtsa_backend_install", c_int32, c_void_p)
         self.backend_get_active = function("qtsa_backend_get_active", c_int32, POINTER(c_void_p))
-        self.device_count = function("qtsa_device_count", c_int32, POINTER(BackendOptions), POINTER(c_size_t))
-        self.device_info = function("qtsa_device_info", c_int32, c_size_t, POINTER(Device))
-        self.device_report_copy = function("qtsa_device_report_copy", c_int32, c_int32, c_char_p, c_size_t, POINTER(c_size_t))
+        self.devices_list = function("qtsa_devices_list", c_int32, POINTER(BackendOptions), POINTER(Device), c_size_t, POINTER(c_size_t))
+        self.devices_report_copy = function("qtsa_devices_report_copy", c_int32, POINTER(BackendOptions), c_int32, c_char_p, c_size_t, POINTER(c_size_t))
         self.weights_create = function("qtsa_weights_create", c_int32, POINTER(c_void_p))
-        self.weights_options_init = function("qtsa_weights_options_init", c_int32, POINTER(WeightsOptions), c_size_t)
         self.weights_open = function("qtsa_weights_open", c_int32, c_char_p, POINTER(WeightsOptions), POINTER(c_void_p))
         self.weights_plan_memory = function("qtsa_weights_plan_memory", c_int32, c_char_p, POINTER(WeightsOptions), POINTER(WeightsMemory))
         self.weights_report_copy = function("qtsa_weights_report_copy", c_int32, c_void_p, c_int32, c_char_p, c_size_t, POINTER(c_size_t))
         self.weights_free = function("qtsa_weights_free", c_int32, c_void_p)
-        self.upload_options_init = function("qtsa_upload_options_init", c_int32, POINTER(UploadOptions), c_size_t)
         self.weights_upload = function("qtsa_weights_upload", c_int32, c_void_p, c_void_p, POINTER(UploadOptions))
         self.weights_device_bytes = function("qtsa_weights_device_bytes", c_int32, c_void_p, c_void_p, POINTER(c_uint64))
-        self.weights_declare = function("qtsa_weights_declare", c_int32, c_void_p, c_char_p, c_int32, POINTER(c_int64), c_int32)
-        self.weights_set = function("qtsa_weights_set", c_int32, c_void_p, c_char_p, c_void_p, c_size_t)
-        self.weights_set_array = function("qtsa_weights_set_array", c_int32, c_void_p, c_char_p, c_void_p, c_int32, POINTER(c_int64), ReleaseCallback, c_void_p)
+        self.weights_add = function("qtsa_weights_add", c_int32, c_void_p, c_char_p, POINTER(Array))
+        self.weights_set = function("qtsa_weights_set", c_int32, c_void_p, c_char_p, POINTER(Array))
         self.weights_add_split = function("qtsa_weights_add_split", c_int32, c_void_p, c_char_p, POINTER(SplitMatrix), c_int32, POINTER(SplitReport))
-        self.weights_count = function("qtsa_weights_count", c_int32, c_void_p, POINTER(c_size_t))
-        self.weights_find = function("qtsa_weights_find", c_int32, c_void_p, c_char_p, POINTER(c_size_t))
-        self.weights_info = function("qtsa_weights_info", c_int32, c_void_p, c_size_t, POINTER(TensorInfo))
-        self.weights_name_copy = function("qtsa_weights_name_copy", c_int32, c_void_p, c_size_t, c_char_p, c_size_t, POINTER(c_size_t))
-        self.weights_metadata_copy = function("qtsa_weights_metadata_copy", c_int32, c_void_p, c_char_p, c_char_p, c_size_t, POINTER(c_size_t))
-        self.weights_metadata_count = function("qtsa_weights_metadata_count", c_int32, c_void_p, POINTER(c_size_t))
-        self.weights_metadata_key_copy = function("qtsa_weights_metadata_key_copy", c_int32, c_void_p, c_size_t, c_char_p, c_size_t, POINTER(c_size_t))
+        self.weights_count = function("qtsa_weights_count", c_int32, c_void_p, POINTER(c_size_t), POINTER(c_size_t))
+        self.weights_info = function("qtsa_weights_info", c_int32, c_void_p, c_char_p, c_size_t, POINTER(TensorInfo))
+        self.weights_name_copy = function("qtsa_weights_name_copy", c_int32, c_void_p, c_int32, c_size_t, c_char_p, c_size_t, POINTER(c_size_t))
         self.weights_metadata_info = function("qtsa_weights_metadata_info", c_int32, c_void_p, c_char_p, POINTER(MetadataInfo))
-        self.weights_metadata_ints = function("qtsa_weights_metadata_ints", c_int32, c_void_p, c_char_p, POINTER(c_int64), c_size_t, POINTER(c_size_t))
-        self.weights_metadata_floats = function("qtsa_weights_metadata_floats", c_int32, c_void_p, c_char_p, POINTER(c_double), c_size_t, POINTER(c_size_t))
-        self.weights_metadata_bools = function("qtsa_weights_metadata_bools", c_int32, c_void_p, c_char_p, POINTER(c_int32), c_size_t, POINTER(c_size_t))
-        self.weights_metadata_string_copy = function("qtsa_weights_metadata_string_copy", c_int32, c_void_p, c_char_p, c_size_t, c_char_p, c_size_t, POINTER(c_size_t))
+        self.weights_metadata_get = function("qtsa_weights_metadata_get", c_int32, c_void_p, c_char_p, c_int32, c_void_p, c_size_t, POINTER(c_size_t))
+        self.weights_metadata_copy = function("qtsa_weights_metadata_copy", c_int32, c_void_p, c_char_p, c_int64, c_char_p, c_size_t, POINTER(c_size_t))
         self.weights_save = function("qtsa_weights_save", c_int32, c_void_p, c_char_p, POINTER(Attr), c_size_t, ProgressCallback, c_void_p)
         self.graph_create = function("qtsa_graph_create", c_int32, c_char_p, POINTER(c_void_p))
         self.graph_free = function("qtsa_graph_free", c_int32, c_void_p)
@@ -455,28 +502,20 @@ class Api:
         self.session_read = function("qtsa_session_read", c_int32, c_void_p, c_char_p, c_size_t, c_void_p, c_size_t)
         self.session_write = function("qtsa_session_write", c_int32, c_void_p, c_char_p, c_size_t, c_void_p, c_size_t)
         self.session_cancel = function("qtsa_session_cancel", c_int32, c_void_p)
-        self.plan_options_init = function("qtsa_plan_options_init", c_int32, POINTER(PlanOptions), c_size_t)
         self.plan_create = function("qtsa_plan_create", c_int32, c_void_p, c_void_p, POINTER(PlanOptions), POINTER(c_void_p))
         self.plan_free = function("qtsa_plan_free", c_int32, c_void_p)
-        self.plan_input_index = function("qtsa_plan_input_index", c_int32, c_void_p, c_char_p, POINTER(c_size_t))
-        self.plan_output_index = function("qtsa_plan_output_index", c_int32, c_void_p, c_char_p, POINTER(c_size_t))
-        self.plan_input_info = function("qtsa_plan_input_info", c_int32, c_void_p, c_size_t, POINTER(c_int64), c_size_t, POINTER(TensorInfo))
-        self.plan_output_info = function("qtsa_plan_output_info", c_int32, c_void_p, c_size_t, POINTER(c_int64), c_size_t, POINTER(TensorInfo))
+        self.plan_find = function("qtsa_plan_find", c_int32, c_void_p, c_int32, c_char_p, POINTER(c_size_t))
+        self.plan_info = function("qtsa_plan_info", c_int32, c_void_p, c_int32, c_size_t, POINTER(c_int64), c_size_t, POINTER(TensorInfo))
         self.plan_prepare = function("qtsa_plan_prepare", c_int32, c_void_p, POINTER(c_int64), c_size_t)
-        self.run_options_init = function("qtsa_run_options_init", c_int32, POINTER(RunOptions), c_size_t)
         self.plan_run = function("qtsa_plan_run", c_int32, c_void_p, POINTER(Input), c_size_t, POINTER(Output), c_size_t, POINTER(RunOptions))
         self.plan_placement_copy = function("qtsa_plan_placement_copy", c_int32, c_void_p, c_int32, c_char_p, c_size_t, POINTER(c_size_t))
-        self.matrix_desc_init = function("qtsa_matrix_desc_init", c_int32, POINTER(MatrixDesc), c_size_t)
         self.matrix_create = function("qtsa_matrix_create", c_int32, c_void_p, POINTER(MatrixDesc), POINTER(c_void_p))
         self.matrix_free = function("qtsa_matrix_free", c_int32, c_void_p)
         self.matrix_bytes = function("qtsa_matrix_bytes", c_int32, c_void_p, POINTER(c_uint64))
-        self.matmul = function("qtsa_matmul", c_int32, c_void_p, POINTER(c_float), c_int64, c_int64, POINTER(Job), c_size_t, c_int32)
-        self.conv2d = function("qtsa_conv2d", c_int32, c_void_p, POINTER(c_float), POINTER(Conv2dGeometry), POINTER(Conv2dNorm), POINTER(Job), c_int32)
-        self.attention = function("qtsa_attention", c_int32, c_void_p, POINTER(c_float), POINTER(c_float), POINTER(c_float), c_int64, c_int64, c_int64, c_int64, c_int64, c_int32, c_int64, c_double, POINTER(c_float), c_int32)
+        self.matmul = function("qtsa_matmul", c_int32, c_void_p, POINTER(c_float), c_int64, c_int64, POINTER(Product), c_size_t, c_int32)
+        self.conv2d = function("qtsa_conv2d", c_int32, c_void_p, POINTER(c_float), POINTER(Conv2dGeometry), POINTER(Conv2dNorm), POINTER(Product), c_int32)
+        self.attention = function("qtsa_attention", c_int32, c_void_p, POINTER(AttentionDesc), c_int32)
         self.op_run = function("qtsa_op_run", c_int32, c_void_p, c_char_p, POINTER(Operand), c_size_t, POINTER(Attr), c_size_t, POINTER(Operand), c_size_t, c_int32)
         self.backend_wants = function("qtsa_backend_wants", c_int32, c_void_p, c_char_p, POINTER(c_int64), c_size_t, POINTER(c_int32))
-        self.backend_threshold_get = function("qtsa_backend_threshold_get", c_int32, c_void_p, c_char_p, POINTER(Threshold))
-        self.backend_threshold_set = function("qtsa_backend_threshold_set", c_int32, c_void_p, c_char_p, POINTER(Threshold))
-        self.backend_calibrate = function("qtsa_backend_calibrate", c_int32, c_void_p, c_int32)
-        self.backend_stats_copy = function("qtsa_backend_stats_copy", c_int32, c_void_p, c_int32, c_char_p, c_size_t, POINTER(c_size_t))
-        self.backend_stats_reset = function("qtsa_backend_stats_reset", c_int32, c_void_p)
+        self.backend_calibrate = function("qtsa_backend_calibrate", c_int32, c_void_p, POINTER(CalibrateOptions))
+        self.backend_stats_copy = function("qtsa_backend_stats_copy", c_int32, c_void_p, c_int32, c_int32, c_char_p, c_size_t, POINTER(c_size_t))

@@ -16,7 +16,7 @@ from ._bindings import DType
 from ._errors import chosen, invalid, mismatch
 from ._graph import Graph, Tensor
 from ._handle import Handle
-from ._library import api, check
+from ._library import api, check, sized, text_of
 from ._report import Report
 from ._split import SplitMatrix, SplitReport
 from ._weights import Attributes, Weights, c_attrs, c_shape
@@ -36,6 +36,7 @@ _CALIBRATE = {
     "auto": _bindings.CALIBRATE_AUTO,
     "force": _bindings.CALIBRATE_FORCE,
     "off": _bindings.CALIBRATE_OFF,
+    "keep": _bindings.CALIBRATE_KEEP,
 }
 
 
@@ -63,7 +64,7 @@ class Matrix(Handle):
 
 
 @dataclass(frozen=True)
-class Job:
+class Product:
     """A product or convolution: activation(x weight^T + bias)."""
 
     weight: Matrix
@@ -109,21 +110,21 @@ def _optional(value: object, length: int, what: str) -> Array | None:
     return array
 
 
-class _Jobs:
-    """Jobs as C has them, with the arrays that they write."""
+class _Products:
+    """Products as C has them, with the arrays that they write."""
 
-    def __init__(self, jobs: Sequence[Matrix | Job], shape: tuple[int, ...]) -> None:
-        self.c = (_bindings.Job * max(len(jobs), 1))()
+    def __init__(self, products: Sequence[Matrix | Product], shape: tuple[int, ...]) -> None:
+        self.c = sized((_bindings.Product * max(len(products), 1))())
         self.y: list[Array] = []
         self._held: list[Array | None] = []
-        for i, (c, job) in enumerate(zip(self.c, jobs)):
-            if isinstance(job, Matrix):
-                job = Job(job)
-            n_out = job.weight.shape[0]
-            bias = _optional(job.bias, n_out, f"the bias of job {i}")
+        for i, (c, product) in enumerate(zip(self.c, products)):
+            if isinstance(product, Matrix):
+                product = Product(product)
+            n_out = product.weight.shape[0]
+            bias = _optional(product.bias, n_out, f"the bias of product {i}")
             y = np.empty((*shape, n_out), _F32)
-            c.weight, c.bias, c.y, c.n_out = job.weight._value, _floats(bias), _floats(y), n_out
-            c.activation = chosen(_ACTIVATIONS, job.activation, "activation")
+            c.weight, c.bias, c.y, c.n_out = product.weight._value, _floats(bias), _floats(y), n_out
+            c.activation = chosen(_ACTIVATIONS, product.activation, "activation")
             self.y.append(y)
             self._held.append(bias)
 
@@ -184,8 +185,7 @@ class OperatorCalls(Handle):
         blocks are given as bytes, with dtype and shape; levels and scales that lie apart as
         a SplitMatrix, which is stored as dtype, else as the smallest type that keeps it.
         """
-        desc = _bindings.MatrixDesc()
-        desc.struct_size = ctypes.sizeof(desc)
+        desc = sized(_bindings.MatrixDesc())
         if isinstance(value, SplitMatrix):
             split, _held = value.as_c()
             report = _bindings.SplitReport()
@@ -221,7 +221,7 @@ class OperatorCalls(Handle):
     def matmul(
         self,
         x: object,
-        jobs: Matrix | Job,
+        products: Matrix | Product,
         *,
         only_if_worthwhile: bool = False,
         on_cpu_if_declined: bool = False,
@@ -230,7 +230,7 @@ class OperatorCalls(Handle):
     def matmul(
         self,
         x: object,
-        jobs: Sequence[Matrix | Job],
+        products: Sequence[Matrix | Product],
         *,
         only_if_worthwhile: bool = False,
         on_cpu_if_declined: bool = False,
@@ -238,7 +238,7 @@ class OperatorCalls(Handle):
     def matmul(
         self,
         x: object,
-        jobs: Matrix | Job | Sequence[Matrix | Job],
+        products: Matrix | Product | Sequence[Matrix | Product],
         *,
         only_if_worthwhile: bool = False,
         on_cpu_if_declined: bool = False,
@@ -247,17 +247,17 @@ class OperatorCalls(Handle):
         array = host_array(x, _F32, "x")
         if not array.ndim:
             raise mismatch("x has no dimensions, want [..., n_in]")
-        all_jobs = [jobs] if isinstance(jobs, (Matrix, Job)) else jobs
-        made = _Jobs(all_jobs, array.shape[:-1])
+        all_products = [products] if isinstance(products, (Matrix, Product)) else products
+        made = _Products(all_products, array.shape[:-1])
         t, n_in = math.prod(array.shape[:-1]), array.shape[-1]
         flags = _flags(only_if_worthwhile, on_cpu_if_declined)
-        check(api.matmul(self._value, _floats(array), t, n_in, made.c, len(all_jobs), flags))
-        return made.y[0] if all_jobs is not jobs else made.y
+        check(api.matmul(self._value, _floats(array), t, n_in, made.c, len(all_products), flags))
+        return made.y[0] if all_products is not products else made.y
 
     def conv2d(
         self,
         x: object,
-        job: Matrix | Job,
+        product: Matrix | Product,
         *,
         k: int = 0,
         stride: int = 1,
@@ -273,7 +273,7 @@ class OperatorCalls(Handle):
         image = host_array(x, _F32, "x")
         if image.ndim != 3:
             raise mismatch(f"x has shape {shape_text(image.shape)}, want [h, w, c_in]")
-        kernel = job.weight if isinstance(job, Job) else job
+        kernel = product.weight if isinstance(product, Product) else product
         if not k:
             if len(kernel.shape) != 4:
                 raise invalid(f"the kernel has shape {shape_text(kernel.shape)}: give k")
@@ -284,13 +284,13 @@ class OperatorCalls(Handle):
         oh, ow = ((n + 2 * (k // 2) - k) // stride + 1 for n in (h, w))
         if min(oh, ow) < 1:
             raise mismatch(f"nothing is left of an image of {h} by {w} with k {k}")
-        made = _Jobs([job], (oh, ow))
-        geometry = _bindings.Conv2dGeometry(h, w, c_in, k, stride, oh, ow)
+        made = _Products([product], (oh, ow))
+        geometry = _bindings.Conv2dGeometry(ctypes.sizeof(_bindings.Conv2dGeometry), h, w, c_in, k, stride, oh, ow)
         c_norm: Any = None
         if norm is not None:
             gamma, beta = _optional(norm.gamma, c_in, "gamma"), _optional(norm.beta, c_in, "beta")
             kind = chosen(_NORMS, norm.kind, "norm")
-            raw = _bindings.Conv2dNorm(kind, norm.silu, norm.groups, norm.eps, _floats(gamma), _floats(beta))
+            raw = sized(_bindings.Conv2dNorm(0, kind, norm.silu, norm.groups, norm.eps, _floats(gamma), _floats(beta)))
             c_norm = ctypes.byref(raw)
         flags = _flags(only_if_worthwhile, on_cpu_if_declined)
         check(api.conv2d(self._value, _floats(image), ctypes.byref(geometry), c_norm, made.c, flags))
@@ -322,12 +322,12 @@ class OperatorCalls(Handle):
         check_shape(arrays[2].shape, (tk, kv_heads, dim), "v")
         out = np.empty(arrays[0].shape, _F32)
         flags = _flags(only_if_worthwhile, on_cpu_if_declined)
-        pointers = [_floats(a) for a in arrays]
-        check(
-            api.attention(
-                self._value, *pointers, tq, tk, heads, kv_heads, dim, causal, window, scale, _floats(out), flags
-            )
-        )
+        desc = sized(_bindings.AttentionDesc())
+        desc.q, desc.k, desc.v = (_floats(a) for a in arrays)
+        desc.out, desc.tq, desc.tk = _floats(out), tq, tk
+        desc.heads, desc.kv_heads, desc.head_dim = heads, kv_heads, dim
+        desc.causal, desc.window, desc.scale = causal, window, scale
+        check(api.attention(self._value, ctypes.byref(desc), flags))
         return out
 
     def run(
@@ -362,7 +362,7 @@ class OperatorCalls(Handle):
             if len(_recipes) > 256:
                 _recipes.clear()
             _recipes[key] = recipe
-        c_in = (_bindings.Operand * max(len(recipe.inputs), 1))()
+        c_in = sized((_bindings.Operand * max(len(recipe.inputs), 1))())
         for c, at in zip(c_in, recipe.inputs):
             if at == _bindings.NONE:
                 continue
@@ -371,7 +371,7 @@ class OperatorCalls(Handle):
                 c.matrix = operand._value
             else:
                 _describe(c, *_typed(operand), operand)
-        c_out = (_bindings.Operand * len(recipe.outputs))()
+        c_out = sized((_bindings.Operand * len(recipe.outputs))())
         results = []
         for c, (dtype, shape) in zip(c_out, recipe.outputs):
             results.append(np.empty(shape, numpy_dtype(dtype, "the result")))
@@ -392,29 +392,42 @@ class OperatorCalls(Handle):
         check(api.backend_wants(self._value, operator.encode(), *c_shape(shape), ctypes.byref(answer)))
         return bool(answer.value)
 
-    def threshold(self, operator: str) -> Threshold:
-        """From when on the operator's calls are worthwhile."""
-        raw = _bindings.Threshold()
-        check(api.backend_threshold_get(self._value, operator.encode(), ctypes.byref(raw)))
-        return Threshold(raw.min_flops, raw.flops_per_byte)
+    @property
+    def thresholds(self) -> dict[str, Threshold]:
+        """From when on calls are worthwhile, by class: "matmul", "conv2d", "attention", and all "other"."""
+        self.calibrate("keep")
+        return {c: Threshold(**t) for c, t in self.stats.json()["thresholds"].items()}
 
     def set_threshold(self, operator: str, threshold: Threshold) -> None:
         """Overrules it, for all operators of its class: those like matmul, conv2d, attention, and all others."""
-        raw = _bindings.Threshold(*threshold)
-        check(api.backend_threshold_set(self._value, operator.encode(), ctypes.byref(raw)))
+        self._calibrate("keep", {operator: threshold})
 
     def calibrate(self, how: str = "auto") -> None:
-        """Makes the thresholds anew: "auto" (measured once, then remembered), "force" or "off" (built in)."""
-        check(api.backend_calibrate(self._value, chosen(_CALIBRATE, how, "how")))
+        """Makes the thresholds anew.
+
+        "auto": measured once, then remembered; "force": now; "off": built in; "keep": as they
+        are, or are found first.
+        """
+        self._calibrate(how, {})
+
+    def _calibrate(self, how: str, given: dict[str, Threshold]) -> None:
+        options = sized(_bindings.CalibrateOptions())
+        options.how = chosen(_CALIBRATE, how, "how")
+        c = sized((_bindings.Threshold * max(len(given), 1))())
+        for to, (operator, t) in zip(c, given.items()):
+            to.op, to.min_flops, to.flops_per_byte = operator.encode(), t.min_flops, t.flops_per_byte
+        options.thresholds, options.n_thresholds = c, len(given)
+        check(api.backend_calibrate(self._value, ctypes.byref(options)))
 
     @property
     def stats(self) -> Report:
         """What the calls did since the backend was made or reset_stats()."""
-        return Report.of(api.backend_stats_copy, self._value)
+        forms = _bindings.FORMAT_TEXT, _bindings.FORMAT_JSON
+        return Report(*(text_of(api.backend_stats_copy, self._value, form, 0) for form in forms))
 
     def reset_stats(self) -> None:
         """Begins to count anew."""
-        check(api.backend_stats_reset(self._value))
+        text_of(api.backend_stats_copy, self._value, _bindings.FORMAT_TEXT, _bindings.STATS_RESET)
 
 
 def _describe(c: _bindings.Operand, dtype: DType, shape: tuple[int, ...], array: Array) -> None:

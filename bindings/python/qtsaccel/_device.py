@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import ctypes
 import os
-import threading
 from typing import NamedTuple
 
 from . import _bindings
 from ._backend import Backend, backend_options
-from ._library import api, check, text_of
+from ._library import api, check, sized, text_of
 from ._report import Report
 
 _KINDS = {
@@ -18,7 +17,6 @@ _KINDS = {
     _bindings.DEVICE_INTEGRATED: "integrated",
     _bindings.DEVICE_SOFTWARE: "software",
 }
-_counting = threading.Lock()  # the library's list is the process's
 
 
 class Device(NamedTuple):
@@ -48,34 +46,33 @@ def _text(raw: bytes) -> str:
 def devices(*, plugin_dir: str | os.PathLike[str] | None = None, probe: str | None = None) -> list[Device]:
     """The devices in the order in which "auto" prefers them, those too that cannot be used."""
     count = ctypes.c_size_t()
-    options = backend_options(plugin_dir=plugin_dir, probe=probe)
-    found = []
-    with _counting:
-        check(api.device_count(ctypes.byref(options), ctypes.byref(count)))
-        for i in range(count.value):
-            d = _bindings.Device()
-            check(api.device_info(i, ctypes.byref(d)))
-            found.append(
-                Device(
-                    apis=tuple(_text(d.apis).split()),
-                    name=_text(d.name),
-                    kind=_KINDS.get(d.kind, "unknown"),
-                    usable=bool(d.usable),
-                    problem=_text(d.problem),
-                    memory_total=d.memory_total,
-                    memory_free=d.memory_free,
-                    driver=_text(d.driver),
-                    pci=_text(d.pci),
-                    uuid=_text(d.uuid),
-                )
-            )
-    return found
+    options = ctypes.byref(backend_options(plugin_dir=plugin_dir, probe=probe))
+    check(api.devices_list(options, None, 0, ctypes.byref(count)))
+    while True:
+        raw = sized((_bindings.Device * max(count.value, 1))())
+        status = api.devices_list(options, raw, len(raw), ctypes.byref(count))
+        if not status or count.value <= len(raw):  # none was plugged in in between
+            break
+    check(status)
+    return [
+        Device(
+            apis=tuple(_text(d.apis).split()),
+            name=_text(d.name),
+            kind=_KINDS.get(d.kind, "unknown"),
+            usable=bool(d.usable),
+            problem=_text(d.problem),
+            memory_total=d.memory_total,
+            memory_free=d.memory_free,
+            driver=_text(d.driver),
+            pci=_text(d.pci),
+            uuid=_text(d.uuid),
+        )
+        for d in raw[: count.value]
+    ]
 
 
 def device_report(*, plugin_dir: str | os.PathLike[str] | None = None, probe: str | None = None) -> Report:
     """The same as a report, and for each API without a device the reason."""
-    count = ctypes.c_size_t()
-    options = backend_options(plugin_dir=plugin_dir, probe=probe)
-    with _counting:
-        check(api.device_count(ctypes.byref(options), ctypes.byref(count)))
-        return Report(*(text_of(api.device_report_copy, f) for f in (_bindings.FORMAT_TEXT, _bindings.FORMAT_JSON)))
+    options = ctypes.byref(backend_options(plugin_dir=plugin_dir, probe=probe))
+    forms = _bindings.FORMAT_TEXT, _bindings.FORMAT_JSON
+    return Report(*(text_of(api.devices_report_copy, options, form) for form in forms))

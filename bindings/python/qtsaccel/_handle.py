@@ -7,9 +7,14 @@ from collections.abc import Callable
 from types import TracebackType
 from typing import Any, ClassVar, TypeVar
 
+from ._bindings import Status
 from ._library import check
 
 Self = TypeVar("Self", bound="Handle")
+
+# What was let go of in a callback of the library, where nothing can be given back: it is
+# when the next object is made.
+_waiting: list[tuple[Callable[..., int], int]] = []
 
 
 class Handle:
@@ -24,6 +29,10 @@ class Handle:
     _owned: bool = True
 
     def _make(self, create: Callable[..., int], *args: Any) -> None:
+        for _ in range(len(_waiting)):
+            release, value = _waiting.pop()
+            if release(value) == Status.INVALID_STATE:
+                _waiting.append((release, value))
         made = ctypes.c_void_p()
         check(create(*args, ctypes.byref(made)))
         self._value = made.value or 0
@@ -44,7 +53,10 @@ class Handle:
         """Gives the object back; closing twice is fine."""
         value, self._value = self._value, 0
         if value and self._owned:
-            check(type(self)._release(value))
+            status = type(self)._release(value)
+            if status == Status.INVALID_STATE:  # in a callback; it is still there
+                self._value = value
+            check(status)
 
     def __enter__(self: Self) -> Self:
         return self
@@ -56,4 +68,6 @@ class Handle:
 
     def __del__(self) -> None:
         if self._value and self._owned:  # nobody could be told of a failure
-            type(self)._release(self._value)
+            release = type(self)._release
+            if release(self._value) == Status.INVALID_STATE:
+                _waiting.append((release, self._value))

@@ -8,7 +8,7 @@ import os
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from . import _bindings
 from ._bindings import Api, LogCallback, Status
@@ -87,6 +87,16 @@ def check(status: int) -> None:
         raise from_status(Status(status), api.last_error().decode("utf-8", "replace"))
 
 
+Sized = TypeVar("Sized")
+
+
+def sized(made: Sized) -> Sized:
+    """A struct that says its own size or, of an array of such, the first one says it."""
+    first: Any = made[0] if isinstance(made, ctypes.Array) else made
+    first.struct_size = ctypes.sizeof(first)
+    return made
+
+
 def text_of(copy: Callable[..., int], *args: Any) -> str:
     """The text that a _copy function gives."""
     size = ctypes.c_size_t()
@@ -112,7 +122,7 @@ _log = LogCallback()
 def set_log_callback(callback: Callable[[int, str], None] | None) -> None:
     """Sends the library's log lines to callback(level, text), from any thread; None: nowhere.
 
-    Levels are 1 (debug) to 4 (error). The callback must not call the library.
+    Levels are LOG_DEBUG (1) to LOG_ERROR (4). Calls of the library within it raise InvalidState.
     """
     global _log
 

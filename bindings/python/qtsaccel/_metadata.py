@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from . import _bindings
@@ -33,11 +33,11 @@ class Metadata(Mapping[str, MetadataValue]):
 
     def text(self, key: str) -> str:
         """A value as text: a number in decimal, a boolean as "true" or "false", a list as JSON."""
-        return text_of(api.weights_metadata_copy, self._weights._value, key.encode())
+        return text_of(api.weights_metadata_copy, self._weights._value, key.encode(), _bindings.WHOLE)
 
-    def _list(self, read: Callable[..., int], key: str, element: Any, count: int) -> list[Any]:
+    def _list(self, kind: int, key: str, element: Any, count: int) -> list[Any]:
         values, n = (element * max(count, 1))(), ctypes.c_size_t()
-        check(read(self._weights._value, key.encode(), values, count, ctypes.byref(n)))
+        check(api.weights_metadata_get(self._weights._value, key.encode(), kind, values, count, ctypes.byref(n)))
         return list(values[: n.value])
 
     def __getitem__(self, key: str) -> MetadataValue:
@@ -51,11 +51,11 @@ class Metadata(Mapping[str, MetadataValue]):
             value: MetadataValue = json.loads(self.text(key))
             return value
         if info.type == _bindings.METADATA_FLOAT:
-            values = self._list(api.weights_metadata_floats, key, ctypes.c_double, info.count)
+            values = self._list(info.type, key, ctypes.c_double, info.count)
         elif info.type == _bindings.METADATA_BOOL:
-            values = [bool(v) for v in self._list(api.weights_metadata_bools, key, ctypes.c_int32, info.count)]
+            values = [bool(v) for v in self._list(info.type, key, ctypes.c_int32, info.count)]
         else:
-            values = self._list(api.weights_metadata_ints, key, ctypes.c_int64, info.count)
+            values = self._list(_bindings.METADATA_INT, key, ctypes.c_int64, info.count)
         return values if info.is_array else values[0]
 
     def __contains__(self, key: object) -> bool:
@@ -69,13 +69,13 @@ class Metadata(Mapping[str, MetadataValue]):
         return True
 
     def __len__(self) -> int:
-        count = ctypes.c_size_t()
-        check(api.weights_metadata_count(self._weights._value, ctypes.byref(count)))
-        return count.value
+        tensors, keys = ctypes.c_size_t(), ctypes.c_size_t()
+        check(api.weights_count(self._weights._value, ctypes.byref(tensors), ctypes.byref(keys)))
+        return keys.value
 
     def __iter__(self) -> Iterator[str]:
         for i in range(len(self)):
-            yield text_of(api.weights_metadata_key_copy, self._weights._value, i)
+            yield text_of(api.weights_name_copy, self._weights._value, _bindings.NAME_METADATA, i)
 
     def __repr__(self) -> str:
         return f"<Metadata of {self._weights!r}: {len(self)} keys>"

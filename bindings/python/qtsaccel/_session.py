@@ -5,7 +5,7 @@ from __future__ import annotations
 import atexit
 import ctypes
 import weakref
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,7 +18,7 @@ from ._dim import Dim, Size, c_size
 from ._errors import from_status, invalid
 from ._graph import Graph
 from ._handle import Handle
-from ._library import api, check
+from ._library import api, check, sized
 from ._report import Report
 from ._weights import TensorInfo, c_shape, info_of
 
@@ -115,8 +115,7 @@ class _Frame:
         self.inputs = list(self.c_inputs)[:n_inputs]
         self.outputs = list(self.c_outputs)[:n_outputs]
         self.dims = (ctypes.c_int64 * max(n_dims, 1))()
-        self.options = _bindings.RunOptions()
-        self.options.struct_size = ctypes.sizeof(self.options)
+        self.options = sized(_bindings.RunOptions())
         self.options.dims = self.dims
         self.options.n_dims = n_dims
         self.arguments = self.c_inputs, n_inputs, self.c_outputs, n_outputs, ctypes.byref(self.options)
@@ -128,8 +127,7 @@ class Plan(Handle):
     _release = api.plan_free
 
     def __init__(self, session: Session, graph: Graph, *, max_instances: int = 0, strict: bool = False) -> None:
-        options = _bindings.PlanOptions()
-        options.struct_size = ctypes.sizeof(options)
+        options = sized(_bindings.PlanOptions())
         options.max_instances = max_instances
         options.strict = int(strict)
         self._make(api.plan_create, session._value, graph._value, ctypes.byref(options))
@@ -279,17 +277,17 @@ class Plan(Handle):
         if found is None:
             c_values = c_shape(values)
             found = _Shapes(
-                [self._port_shape(api.plan_input_info, i, c_values) for i in range(len(self._inputs))],
-                [self._port_shape(api.plan_output_info, i, c_values) for i in range(len(self._outputs))],
+                [self._port_shape(_bindings.INPUT, i, c_values) for i in range(len(self._inputs))],
+                [self._port_shape(_bindings.OUTPUT, i, c_values) for i in range(len(self._outputs))],
             )
             if len(self._shapes) > 256:  # streams with ever new lengths
                 self._shapes.clear()
             self._shapes[values] = found
         return found
 
-    def _port_shape(self, info: Callable[..., int], i: int, c_values: tuple[Any, int]) -> tuple[int, ...]:
+    def _port_shape(self, kind: int, i: int, c_values: tuple[Any, int]) -> tuple[int, ...]:
         raw = _bindings.TensorInfo()
-        check(info(self._value, i, *c_values, ctypes.byref(raw)))
+        check(api.plan_info(self._value, kind, i, *c_values, ctypes.byref(raw)))
         return info_of(raw).shape
 
     def _unknown(self, kind: str, name: str, known: Mapping[str, object]) -> Exception:

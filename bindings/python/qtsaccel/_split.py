@@ -11,6 +11,7 @@ from . import _bindings
 from ._arrays import Array, as_array, check_shape, dtype_of, pointer, shape_text
 from ._bindings import DType
 from ._errors import chosen, invalid, mismatch
+from ._library import sized
 
 _NIBBLES = {
     "low_first": _bindings.NIBBLES_LOW_FIRST,
@@ -64,7 +65,7 @@ class SplitMatrix:
         if scales.ndim != 2 or scales.shape[0] != n_out or not scales.shape[1] or n_in % scales.shape[1]:
             raise mismatch(f"scales have shape {shape_text(scales.shape)}, want [{n_out}, {n_in} / block]")
         held = [levels, scales]
-        c = _bindings.SplitMatrix()
+        c = sized(_bindings.SplitMatrix())
         c.n_out, c.n_in, c.block, c.bits = n_out, n_in, n_in // scales.shape[1], self.bits
         c.is_signed = levels.dtype.kind == "i" if self.signed is None else self.signed
         c.zero, c.nibbles, c.scale_dtype = self.zero, chosen(_NIBBLES, self.nibbles, "nibbles"), dtype_of(scales.dtype)

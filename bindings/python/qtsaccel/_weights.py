@@ -29,7 +29,7 @@ from ._bindings import DType
 from ._dim import Size, c_size
 from ._errors import chosen, invalid
 from ._handle import Handle
-from ._library import api, check, text_of
+from ._library import api, check, sized, text_of
 from ._metadata import Metadata
 from ._report import Report
 from ._split import SplitMatrix, SplitReport
@@ -55,6 +55,15 @@ def c_shape(shape: Iterable[Size]) -> tuple[ctypes.Array[ctypes.c_int64], int]:
     """A shape and its length, as the C API takes them."""
     dims = [c_size(n) for n in shape]
     return (ctypes.c_int64 * max(len(dims), 1))(*dims), len(dims)
+
+
+def _array(dtype: int, shape: Iterable[int]) -> _bindings.Array:
+    """An array's description without its elements."""
+    c, (dims, rank) = sized(_bindings.Array()), c_shape(shape)
+    if rank > _bindings.MAX_RANK:
+        raise invalid(f"the shape has {rank} dimensions, {_bindings.MAX_RANK} at most are possible")
+    c.dtype, c.rank, c.shape[:rank] = dtype, rank, dims[:rank]
+    return c
 
 
 Attribute = Size | float | str | Sequence[Size] | Sequence[float]
@@ -134,11 +143,10 @@ def _options(
     placement: str, budget: int, rules: Sequence[Rule], importance: Mapping[str, object] | None
 ) -> _bindings.WeightsOptions:
     """The options as the C API takes them; ctypes keeps what they point to."""
-    options = _bindings.WeightsOptions()
-    options.struct_size = ctypes.sizeof(options)
+    options = sized(_bindings.WeightsOptions())
     options.placement = chosen(_PLACEMENTS, placement, "placement")
     options.budget_bytes = budget
-    c_rules = (_bindings.WeightsRule * max(len(rules), 1))()
+    c_rules = sized((_bindings.WeightsRule * max(len(rules), 1))())
     for c, rule in zip(c_rules, rules):
         c.pattern = rule.pattern.encode()
         c.rename = None if rule.rename is None else rule.rename.encode()
@@ -146,7 +154,7 @@ def _options(
         c.flags = _bindings.RULE_SKIP if rule.skip else 0
     options.rules, options.n_rules = c_rules, len(rules)
     matter = importance or {}
-    c_importance = (_bindings.Importance * max(len(matter), 1))()
+    c_importance = sized((_bindings.Importance * max(len(matter), 1))())
     for c, (name, columns) in zip(c_importance, matter.items()):
         what = f"the importance of {name!r}"
         array = host_array(columns, np.dtype(np.float32), what)
@@ -161,7 +169,6 @@ def _options(
 _lent: dict[int, Array] = {}
 _keys = itertools.count(1)
 _give_back = _bindings.ReleaseCallback(lambda key: _lent.pop(key, None))
-_NO_RELEASE = _bindings.ReleaseCallback()
 
 
 def _has_tqdm() -> bool:
@@ -271,7 +278,8 @@ class Weights(Handle):
 
     def declare(self, name: str, dtype: DTypeLike, shape: Iterable[int]) -> None:
         """Adds a tensor whose data is given later, by w[name] = array."""
-        check(api.weights_declare(self._value, name.encode(), dtype_of(dtype), *c_shape(shape)))
+        array = _array(dtype_of(dtype), shape)
+        check(api.weights_add(self._value, name.encode(), ctypes.byref(array)))
 
     def update(self, arrays: Mapping[str, object], *, progress: bool = False) -> None:
         """Takes arrays over; with progress behind a bar, where tqdm is installed."""
@@ -292,8 +300,10 @@ class Weights(Handle):
         and of the tensor's type: it must not change as long as the weights are used.
         """
         if isinstance(value, (bytes, bytearray, memoryview)):
-            data = bytes(value)
-            check(api.weights_set(self._value, name.encode(), data, len(data)))
+            data = np.frombuffer(value, np.uint8)
+            c = _array(0, ())
+            c.data, c.bytes = pointer(data) if data.size else None, data.size
+            check(api.weights_set(self._value, name.encode(), ctypes.byref(c)))
             return
         what = f"weight {name!r}"
         array = as_array(value, what)
@@ -308,15 +318,20 @@ class Weights(Handle):
             array = checked(value, numpy_dtype(own, what), what)
         given = dtype_of(array.dtype)
         array = array.astype(array.dtype.newbyteorder("="), copy=False)
-        if info is None:
-            self.declare(name, own, array.shape)
-        strides = None if array.flags.c_contiguous else (ctypes.c_int64 * array.ndim)(*array.strides)
+        c = _array(given, array.shape)
+        c.data = pointer(array)
+        if array.flags.c_contiguous:
+            c.bytes = array.nbytes
+        else:
+            c.strides = (ctypes.c_int64 * array.ndim)(*array.strides)
         key = next(_keys)
         if lend:
             _lent[key] = array
-        status = api.weights_set_array(
-            self._value, name.encode(), pointer(array), given, strides, _give_back if lend else _NO_RELEASE, key
-        )
+            c.release, c.user = _give_back, key
+        if info is None and own != given:
+            self.declare(name, own, array.shape)
+        add = info is None and own == given
+        status = (api.weights_add if add else api.weights_set)(self._value, name.encode(), ctypes.byref(c))
         if status:
             _lent.pop(key, None)
             check(status)
@@ -332,15 +347,10 @@ class Weights(Handle):
         check(api.weights_add_split(self._value, name.encode(), ctypes.byref(c), wanted, ctypes.byref(raw)))
         return SplitReport.of(raw)
 
-    def _index(self, name: str) -> int:
-        index = ctypes.c_size_t()
-        check(api.weights_find(self._value, name.encode(), ctypes.byref(index)))
-        return index.value
-
     def info(self, name: str) -> TensorInfo:
         """What the tensor of that name is."""
         raw = _bindings.TensorInfo()
-        check(api.weights_info(self._value, self._index(name), ctypes.byref(raw)))
+        check(api.weights_info(self._value, name.encode(), 0, ctypes.byref(raw)))
         return info_of(raw)
 
     @property
@@ -354,8 +364,7 @@ class Weights(Handle):
         What does not fit there is OutOfMemory, and the call may be made again.
         """
         patterns = [name.encode() for name in names]
-        options = _bindings.UploadOptions()
-        options.struct_size = ctypes.sizeof(options)
+        options = sized(_bindings.UploadOptions())
         options.patterns = (ctypes.c_char_p * max(len(patterns), 1))(*patterns)
         options.n_patterns = len(patterns)
         with _told(progress) as callback:
@@ -369,19 +378,19 @@ class Weights(Handle):
         return count.value
 
     def __len__(self) -> int:
-        count = ctypes.c_size_t()
-        check(api.weights_count(self._value, ctypes.byref(count)))
-        return count.value
+        tensors, keys = ctypes.c_size_t(), ctypes.c_size_t()
+        check(api.weights_count(self._value, ctypes.byref(tensors), ctypes.byref(keys)))
+        return tensors.value
 
     def __iter__(self) -> Iterator[str]:
         for i in range(len(self)):
-            yield text_of(api.weights_name_copy, self._value, i)
+            yield text_of(api.weights_name_copy, self._value, _bindings.NAME_TENSOR, i)
 
     def __contains__(self, name: object) -> bool:
         if not isinstance(name, str):
             return False
-        index = ctypes.c_size_t()
-        status = api.weights_find(self._value, name.encode(), ctypes.byref(index))
+        raw = _bindings.TensorInfo()
+        status = api.weights_info(self._value, name.encode(), 0, ctypes.byref(raw))
         if status == _bindings.Status.NOT_FOUND:
             return False
         check(status)

@@ -103,7 +103,7 @@ def arange(graph: Graph, *, count: Size, start: float = 0.0, step: float = 1.0) 
 
 
 def argmax(x: Operand, *, axis: Size = -1) -> Tensor:
-    r"""where the largest element along an axis is, the first of equals; the result lacks the axis.
+    r"""where the first NaN along an axis is, else the largest element, the first of equals; the result lacks the axis.
 
     x: f32
     axis: the axis; negative counts from the end (-4 to 3)
@@ -112,7 +112,7 @@ def argmax(x: Operand, *, axis: Size = -1) -> Tensor:
 
 
 def attention(q: Operand, k: Operand, v: Operand, mask: Operand | None = None, positions: Operand | None = None, *, scale: float = 0.0, causal: Size = 0, window: Size = 0) -> Tensor:
-    r"""softmax(scale * q k^T + mask) v per head; head h reads key head h / (heads / kv_heads). Visible to query j are all keys; with positions or causal, the keys i <= p_j, where p_j is positions[j] or, with causal, n - t + j; with window w of those, the keys i > p_j - w. Each query must see a key that the mask does not hide.
+    r"""softmax(scale * q k^T + mask) v per head; head h reads key head h / (heads / kv_heads). Visible to query j are all keys; with positions or causal, the keys i <= p_j, where p_j is positions[j] or, with causal, n - t + j; with window w of those, the keys i > p_j - w. What is not visible does not count, whatever it holds. A query whose scores are all minus infinity, as where the mask leaves it no key, gives zeros.
 
     q: f32
     k: f32, f16 or bf16
@@ -127,7 +127,7 @@ def attention(q: Operand, k: Operand, v: Operand, mask: Operand | None = None, p
 
 
 def cast(x: Operand, *, dtype: str) -> Tensor:
-    r"""x in another dtype: to a 16-bit float rounded to nearest even, from float to integer cut towards 0; values that the dtype cannot hold give no particular number.
+    r"""x in another dtype: to a 16-bit float rounded to nearest even, from float to integer cut towards 0, to the least or greatest integer where it lies beyond, NaN to 0; from integer to a shorter one the low bits.
 
     x: any dtype
     dtype: the dtype ("f32", "f16", "bf16", "i8", "i16", "i32", "i64")
@@ -370,7 +370,7 @@ def matmul(a: Operand, b: Operand) -> Tensor:
 
 
 def maximum(a: Operand, b: Operand) -> Tensor:
-    r"""the larger of a and b, element by element with numpy's broadcasting.
+    r"""the larger of a and b, NaN where either is, element by element with numpy's broadcasting.
 
     a: f32
     b: f32
@@ -379,7 +379,7 @@ def maximum(a: Operand, b: Operand) -> Tensor:
 
 
 def minimum(a: Operand, b: Operand) -> Tensor:
-    r"""the smaller of a and b, element by element with numpy's broadcasting.
+    r"""the smaller of a and b, NaN where either is, element by element with numpy's broadcasting.
 
     a: f32
     b: f32
@@ -416,7 +416,7 @@ def pad(x: Operand, *, pads: Size | Sequence[Size], mode: str = "constant", valu
 
 
 def reduce_max(x: Operand, *, axis: Size = -1, keepdims: Size = 1) -> Tensor:
-    r"""the largest element along an axis.
+    r"""the largest element along an axis, NaN where there is one.
 
     x: f32
     axis: the axis; negative counts from the end (-4 to 3)
@@ -619,7 +619,7 @@ def tanh(x: Operand) -> Tensor:
 
 
 def top_k(x: Operand, *, k: Size) -> tuple[Tensor, Tensor]:
-    r"""the k largest elements of each row, largest first, and where they are; the first of equals comes first.
+    r"""the k largest elements of each row, NaN before all, then the largest first, and where they are; the first of equals comes first.
 
     x: f32
     k: how many, at most the row's length (1 or more)
@@ -648,7 +648,7 @@ def upsample(x: Operand, *, scale: Size | Sequence[Size] = (2,), mode: str = "ne
 
 
 def where(condition: Operand, a: Operand, b: Operand) -> Tensor:
-    r"""a where condition is not 0, else b, with numpy's broadcasting.
+    r"""a where condition is not 0 (NaN is not), else b, with numpy's broadcasting.
 
     condition: f32
     a: f32

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"math"
 
+	"qtsaccel/core/abi"
 	"qtsaccel/core/mem"
 	"qtsaccel/core/quant"
 	"qtsaccel/core/status"
@@ -20,12 +21,12 @@ type NibbleOrder int32
 
 const (
 	// LowFirst has element 2k in the low half of byte k, as MLX has it.
-	LowFirst NibbleOrder = 0
+	LowFirst NibbleOrder = abi.NibblesLowFirst
 	// HighFirst has it in the high half.
-	HighFirst NibbleOrder = 1
+	HighFirst NibbleOrder = abi.NibblesHighFirst
 	// Halves has, in each 16 bytes, 32 elements: k in the low half of byte k and
 	// k+16 in the high half, as ggml has it.
-	Halves NibbleOrder = 2
+	Halves NibbleOrder = abi.NibblesHalves
 )
 
 // Split describes a quantised matrix [rows, columns], which is [n_out, n_in], the

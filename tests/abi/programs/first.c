@@ -40,7 +40,7 @@ int main(void) {
 
     CHECK(sizeof *o == 32 && sizeof *po == 16 && sizeof *ro == 40);
     CHECK(qtsa_version() >= QTSA_VERSION_MAJOR * 10000 + QTSA_VERSION_MINOR * 100 + QTSA_VERSION_PATCH);
-    OK(qtsa_backend_options_init(o, sizeof *o));
+    *o = qtsa_backend_options_init();
     CHECK(o->struct_size == 32 && o->backend == NULL && o->threads == 0);
     o->threads = 1;
     OK(qtsa_backend_create(o, &backend));
@@ -64,10 +64,10 @@ int main(void) {
     CHECK(info.rank == 2 && info.shape[0] == -1 && info.shape[1] == 3);
 
     OK(qtsa_session_create(backend, &session));
-    OK(qtsa_plan_options_init(po, sizeof *po));
+    *po = qtsa_plan_options_init();
     po->max_instances = 2;
     OK(qtsa_plan_create(session, g, po, &plan));
-    OK(qtsa_run_options_init(ro, sizeof *ro));
+    *ro = qtsa_run_options_init();
     ro->dims = &rows;
     ro->n_dims = 1;
     ro->threads = 1;

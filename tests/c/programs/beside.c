@@ -32,7 +32,7 @@ int main(void) {
     OK(qtsa_graph_output(g, "squares", op(g, "neg", squared)));
     OK(qtsa_session_create(backend, &session));
 
-    OK(qtsa_plan_options_init(&strict, sizeof strict));
+    strict = qtsa_plan_options_init();
     CHECK(strict.strict == 0);
     strict.strict = 1;
     REFUSED(QTSA_ERR_UNSUPPORTED, qtsa_plan_create(session, g, &strict, &plan), "mixed", "argmax (1)");

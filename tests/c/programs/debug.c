@@ -18,8 +18,7 @@ static void on_line(int32_t level, const char *text, void *user) {
 int main(int argc, char **argv) {
     const int to_stderr = argc > 1 && !strcmp(argv[1], "stderr"), variable = argc > 1 && !strcmp(argv[1], "variable");
     model m;
-    qtsa_backend_options o;
-    OK(qtsa_backend_options_init(&o, sizeof o));
+    qtsa_backend_options o = qtsa_backend_options_init();
     CHECK(o.debug == 0);
     if (variable) {
         static const char *const no[] = {"", "0", " Off ", "false", "NO"};

@@ -30,7 +30,7 @@ static void all_is_well(void) {
     OK(qtsa_plan_create(session, graph, NULL, &plan));
     OK(qtsa_plan_run(plan, &(qtsa_input){x, sizeof x}, 1, &(qtsa_output){y, sizeof y}, 1, NULL));
     CHECK(fabsf(y[0] - 0.848528f) < 1e-5f && fabsf(y[1] + 1.131371f) < 1e-5f);
-    memset(&from, 0, sizeof from);
+    SIZED(from);
     from.dtype = QTSA_DTYPE_F32;
     from.rank = 2;
     from.shape[0] = 1;
@@ -63,7 +63,7 @@ static void refused(const char *op, qtsa_attr wrong, qtsa_attr other, const char
     OK(qtsa_graph_input(graph, "x", QTSA_DTYPE_F32, shape, 2, &in));
     WRONG(QTSA_ERR_INVALID_ARGUMENT, qtsa_graph_op(graph, op, &in, 1, attrs, n, &out, 1), op, word);
     OK(qtsa_graph_free(graph));
-    memset(&from, 0, sizeof from);
+    SIZED(from);
     from.dtype = QTSA_DTYPE_F32;
     from.rank = 2;
     from.shape[0] = 2;
@@ -101,18 +101,18 @@ static void typed_calls(void) {
     float y[4];
     qtsa_matrix_desc d;
     qtsa_matrix m;
-    qtsa_job job;
-    qtsa_conv2d_geometry g = {2, 2, 1, 1, 1, 2, 2};
-    qtsa_conv2d_norm norm = {QTSA_NORM_LAYER, 0, 0, 0, NULL, NULL};
+    qtsa_product job;
+    qtsa_conv2d_geometry g = {sizeof g, 2, 2, 1, 1, 1, 2, 2};
+    qtsa_conv2d_norm norm = {sizeof norm, QTSA_NORM_LAYER, 0, 0, 0, NULL, NULL};
     size_t i;
-    OK(qtsa_matrix_desc_init(&d, sizeof d));
+    d = qtsa_matrix_desc_init();
     d.dtype = QTSA_DTYPE_F32;
     d.rank = 2;
     d.shape[0] = d.shape[1] = 1;
     d.data = ones;
     d.bytes = 4;
     OK(qtsa_matrix_create(backend, &d, &m));
-    memset(&job, 0, sizeof job);
+    SIZED(job);
     job.weight = m;
     job.y = y;
     job.n_out = 1;
@@ -125,11 +125,11 @@ static void typed_calls(void) {
     g.stride = INT64_MAX;
     WRONG(QTSA_ERR_INVALID_ARGUMENT, qtsa_conv2d(backend, ones, &g, NULL, &job, 0), "stride is");
     WRONG(QTSA_ERR_INVALID_ARGUMENT, qtsa_matmul(backend, ones, INT64_MAX, 1, &job, 1, 0), "overflows");
-    WRONG(QTSA_ERR_INVALID_ARGUMENT, qtsa_attention(backend, ones, ones, ones, 1, 1, 1, 1, 1, 0, 0, NAN, y, 0), "scale");
-    WRONG(QTSA_ERR_INVALID_ARGUMENT, qtsa_attention(backend, ones, ones, ones, 1, 1, 1, 1, 1, 0, 0, 1e300, y, 0),
+    WRONG(QTSA_ERR_INVALID_ARGUMENT, attention_of(backend, ones, ones, ones, 1, 1, 1, 1, 1, 0, 0, NAN, y, 0), "scale");
+    WRONG(QTSA_ERR_INVALID_ARGUMENT, attention_of(backend, ones, ones, ones, 1, 1, 1, 1, 1, 0, 0, 1e300, y, 0),
           "scale");
     WRONG(QTSA_ERR_INVALID_ARGUMENT,
-          qtsa_attention(backend, ones, ones, ones, INT64_MAX, 1, 1, 1, 1, 0, 0, 0, y, 0), "overflows");
+          attention_of(backend, ones, ones, ones, INT64_MAX, 1, 1, 1, 1, 0, 0, 0, y, 0), "overflows");
     OK(qtsa_matrix_free(m));
 }
 
@@ -138,11 +138,10 @@ static void thresholds(void) {
     char text[1 << 14];
     size_t i, size;
     for (i = 0; i < sizeof wrong / sizeof *wrong; i++) {
-        const qtsa_threshold a = {wrong[i], 0}, b = {0, wrong[i]};
-        WRONG(QTSA_ERR_INVALID_ARGUMENT, qtsa_backend_threshold_set(backend, "matmul", &a), "matmul");
-        WRONG(QTSA_ERR_INVALID_ARGUMENT, qtsa_backend_threshold_set(backend, "matmul", &b), "matmul");
+        WRONG(QTSA_ERR_INVALID_ARGUMENT, set_threshold(backend, "matmul", wrong[i], 0), "matmul");
+        WRONG(QTSA_ERR_INVALID_ARGUMENT, set_threshold(backend, "matmul", 0, wrong[i]), "matmul");
     }
-    OK(qtsa_backend_stats_copy(backend, QTSA_FORMAT_JSON, text, sizeof text, &size));
+    OK(qtsa_backend_stats_copy(backend, QTSA_FORMAT_JSON, 0, text, sizeof text, &size));
 }
 
 /* Operator calls whose results no memory holds. */
@@ -154,14 +153,14 @@ static void calls_too_large(void) {
     qtsa_operand to;
     qtsa_status status;
     CHECK(states != NULL && out != NULL);
-    memset(&to, 0, sizeof to);
+    SIZED(to);
     to.dtype = QTSA_DTYPE_F32;
     to.rank = 1;
     to.shape[0] = n;
     to.data = y;
     WRONG(QTSA_ERR_OUT_OF_MEMORY, qtsa_op_run(backend, "arange", NULL, 0, &count, 1, &to, 1, 0), "bytes");
     states[7] = INFINITY;
-    status = qtsa_attention(backend, states, states, states, queries, queries, 1, 1, 1, 0, 0, 0, out, 0);
+    status = attention_of(backend, states, states, states, queries, queries, 1, 1, 1, 0, 0, 0, out, 0);
     /* A GPU may have no kernel for tensors of such a size. */
     if (status != QTSA_ERR_UNSUPPORTED || !on_gpu) REFUSED(QTSA_ERR_OUT_OF_MEMORY, status, "bytes");
     all_is_well();
@@ -190,7 +189,7 @@ static void dimension_too_large(void) {
     OK(qtsa_graph_output(graph, "y", back));
     OK(qtsa_graph_output(graph, "r", range));
     OK(qtsa_plan_create(session, graph, NULL, &plan));
-    OK(qtsa_run_options_init(&options, sizeof options));
+    options = qtsa_run_options_init();
     options.dims = &four;
     options.n_dims = 1;
     OK(qtsa_plan_run(plan, &(qtsa_input){x, sizeof x}, 1, (qtsa_output[]){{y, sizeof y}, {r, sizeof r}}, 2, &options));

@@ -20,7 +20,7 @@ static qtsa_status do_call(void) {
     qtsa_weights w;
     qtsa_status s;
     size_t n;
-    if (strcmp(call, "count") == 0) return qtsa_device_count(NULL, &n);
+    if (strcmp(call, "count") == 0) return qtsa_devices_list(NULL, NULL, 0, &n);
     if (strcmp(call, "backend") == 0) {
         if ((s = qtsa_backend_create(NULL, &b)) == QTSA_OK) OK(qtsa_backend_free(b));
         return s;

@@ -38,7 +38,7 @@ int main(void) {
     OK(qtsa_graph_output(g, "y", r));
     OK(qtsa_session_create(b, &s));
     OK(qtsa_plan_create(s, g, NULL, &p));
-    OK(qtsa_run_options_init(&o, sizeof o));
+    o = qtsa_run_options_init();
     o.threads = 1;
     for (i = 0; i < 1000; i++) OK(qtsa_plan_run(p, &in, 1, &out, 1, &o));
 

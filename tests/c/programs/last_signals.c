@@ -48,8 +48,8 @@ static qtsa_weights square(void) {
     const int64_t shape[] = {N, N};
     qtsa_weights w;
     OK(qtsa_weights_create(&w));
-    OK(qtsa_weights_declare(w, "w", QTSA_DTYPE_F32, shape, 2));
-    OK(qtsa_weights_set(w, "w", data, sizeof data));
+    OK(add_declared(w, "w", QTSA_DTYPE_F32, shape, 2));
+    OK(set_dense(w, "w", data, sizeof data));
     return w;
 }
 
@@ -69,10 +69,10 @@ static void cut_short(const char *path) {
     qtsa_run_options run;
     OK(qtsa_weights_save(w, path, NULL, 0, NULL, NULL));
     OK(qtsa_weights_free(w));
-    OK(qtsa_weights_options_init(&o, sizeof o));
+    o = qtsa_weights_options_init();
     o.placement = QTSA_PLACEMENT_MAPPED;
     OK(qtsa_weights_open(path, &o, &w));
-    OK(qtsa_backend_options_init(&bo, sizeof bo));
+    bo = qtsa_backend_options_init();
     bo.backend = "cpu";
     bo.threads = 1;
     OK(qtsa_backend_create(&bo, &backend));
@@ -83,7 +83,7 @@ static void cut_short(const char *path) {
     OK(qtsa_graph_output(graph, "y", out));
     OK(qtsa_session_create(backend, &session));
     OK(qtsa_plan_create(session, graph, NULL, &plan));
-    OK(qtsa_run_options_init(&run, sizeof run));
+    run = qtsa_run_options_init();
     run.threads = 1;
     OK(qtsa_plan_run(plan, &input, 1, &output, 1, &run));
     CHECK(truncate(path, 8192) == 0); /* what is found before a run is a status */

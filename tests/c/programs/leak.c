@@ -28,7 +28,7 @@ static void once(void) {
     model_open(&m);
     MODEL_RUNS(m.plan);
     /* Failures leave nothing behind either. */
-    REFUSED(QTSA_ERR_INVALID_STATE, qtsa_weights_set(m.weights, "weight", x, 4), "in use");
+    REFUSED(QTSA_ERR_INVALID_STATE, set_dense(m.weights, "weight", x, 4), "in use");
     OK(qtsa_graph_input(m.graph, "wrong", QTSA_DTYPE_F32, wrong, 2, &in[0]));
     OK(qtsa_graph_input(m.graph, "other", QTSA_DTYPE_F32, other, 2, &in[1]));
     REFUSED(QTSA_ERR_SHAPE_MISMATCH, qtsa_graph_op(m.graph, "linear", in, 2, NULL, 0, &t, 1), "linear");
@@ -44,7 +44,7 @@ static void once(void) {
 static void *fail_once(void *unused) {
     size_t n;
     (void)unused;
-    REFUSED(QTSA_ERR_INVALID_HANDLE, qtsa_weights_count(NULL, &n), "null");
+    REFUSED(QTSA_ERR_INVALID_HANDLE, qtsa_weights_count(NULL, &n, &n), "null");
     return NULL;
 }
 

@@ -22,10 +22,10 @@ static inline qtsa_weights model_weights(void) {
     const int64_t weight_shape[] = {3, 4}, bias_shape[] = {3};
     qtsa_weights w;
     OK(qtsa_weights_create(&w));
-    OK(qtsa_weights_declare(w, "weight", QTSA_DTYPE_F32, weight_shape, 2));
-    OK(qtsa_weights_declare(w, "bias", QTSA_DTYPE_F32, bias_shape, 1));
-    OK(qtsa_weights_set(w, "weight", model_weight, sizeof model_weight));
-    OK(qtsa_weights_set(w, "bias", model_bias, sizeof model_bias));
+    OK(add_declared(w, "weight", QTSA_DTYPE_F32, weight_shape, 2));
+    OK(add_declared(w, "bias", QTSA_DTYPE_F32, bias_shape, 1));
+    OK(set_dense(w, "weight", model_weight, sizeof model_weight));
+    OK(set_dense(w, "bias", model_bias, sizeof model_bias));
     return w;
 }
 
@@ -46,8 +46,7 @@ static inline qtsa_graph model_graph(qtsa_weights w) {
 /* The whole model on a backend of the environment's choice. One thread: on a busy
  * machine more wait for each other. */
 static inline void model_open(model *m) {
-    qtsa_backend_options o;
-    OK(qtsa_backend_options_init(&o, sizeof o));
+    qtsa_backend_options o = qtsa_backend_options_init();
     o.threads = 1;
     OK(qtsa_backend_create(&o, &m->backend));
     m->weights = model_weights();

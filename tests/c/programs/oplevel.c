@@ -49,7 +49,7 @@ static qtsa_matrix matrix(const float *data, int32_t rank, int64_t a, int64_t b,
     qtsa_matrix m;
     uint64_t bytes;
     int i;
-    OK(qtsa_matrix_desc_init(&desc, sizeof desc));
+    desc = qtsa_matrix_desc_init();
     desc.dtype = QTSA_DTYPE_F32;
     desc.rank = rank;
     desc.shape[0] = a;
@@ -73,9 +73,10 @@ static void products(int64_t t, int64_t n_in, int64_t n_out, int shift) {
     float *y = (float *)(void *)(memory + shift), *z = y + t * n_out;
     float *aligned = malloc((size_t)(t * (n_out + 3)) * 4);
     double *want = malloc((size_t)(t * (n_out + 3)) * sizeof *want);
-    qtsa_job jobs[2];
+    qtsa_product jobs[2];
     int64_t i, o, k;
     memset(jobs, 0, sizeof jobs);
+    jobs[0].struct_size = sizeof jobs[0];
     jobs[0].weight = matrix(w, 2, n_out, n_in, 0, 0);
     jobs[0].bias = bias;
     jobs[0].y = y;
@@ -143,15 +144,15 @@ static void convolution(int64_t h, int64_t w, int64_t c_in, int64_t k, int64_t s
                         int32_t with_silu) {
     qtsa_conv2d_geometry g;
     qtsa_conv2d_norm norm;
-    qtsa_job job;
+    qtsa_product job;
     int64_t pad = k / 2, oy, ox, o, ky, kx, c, i;
     float *x = numbers((size_t)(h * w * c_in), 5), *weight = numbers((size_t)(n_out * k * k * c_in), 6);
     float *gamma = numbers((size_t)c_in, 7), *beta = numbers((size_t)c_in, 8), *bias = numbers((size_t)n_out, 9), *y;
     double *loaded = malloc((size_t)(h * w * c_in) * sizeof *loaded), *want;
     for (i = 0; i < h * w * c_in; i++) x[i] += 3; /* a mean that is not 0 */
-    memset(&g, 0, sizeof g);
-    memset(&norm, 0, sizeof norm);
-    memset(&job, 0, sizeof job);
+    SIZED(g);
+    SIZED(norm);
+    SIZED(job);
     g.h = h, g.w = w, g.c_in = c_in, g.k = k, g.stride = stride;
     g.oh = (h + 2 * pad - k) / stride + 1;
     g.ow = (w + 2 * pad - k) / stride + 1;
@@ -195,7 +196,7 @@ static void attention(int64_t tq, int64_t tk, int64_t heads, int64_t kv_heads, i
     float *v = numbers((size_t)(tk * kv_heads * dim), 12), *out = numbers((size_t)(tq * heads * dim), 13);
     double *want = calloc((size_t)(tq * heads * dim), sizeof *want), *p = malloc((size_t)tk * sizeof *p);
     int64_t j, h, i, d;
-    OK(qtsa_attention(backend, q, k, v, tq, tk, heads, kv_heads, dim, causal, window, scale, out, 0));
+    OK(attention_of(backend, q, k, v, tq, tk, heads, kv_heads, dim, causal, window, scale, out, 0));
     for (j = 0; j < tq; j++)
         for (h = 0; h < heads; h++) {
             int64_t from = 0, to = tk, at = h / (heads / kv_heads);
@@ -228,7 +229,9 @@ static void by_name(void) {
     int i;
     fill(x, 12, 14);
     memset(in, 0, sizeof in);
+    in[0].struct_size = sizeof in[0];
     memset(out, 0, sizeof out);
+    out[0].struct_size = sizeof out[0];
     in[0].dtype = QTSA_DTYPE_F32;
     in[0].rank = 2;
     in[0].shape[0] = 3;
@@ -248,6 +251,7 @@ static void by_name(void) {
     near(y, want, 12, 1e-5, "softmax over the other axis");
 
     memset(in, 0, sizeof in);
+    in[0].struct_size = sizeof in[0];
     in[0].matrix = matrix(table, 2, 3, 2, 0, 0);
     in[1].dtype = QTSA_DTYPE_I32;
     in[1].rank = 1;
@@ -264,7 +268,9 @@ static void by_name(void) {
     OK(qtsa_matrix_free(in[0].matrix));
 
     memset(in, 0, sizeof in);
+    in[0].struct_size = sizeof in[0];
     memset(out, 0, sizeof out);
+    out[0].struct_size = sizeof out[0];
     in[0].dtype = QTSA_DTYPE_F32;
     in[0].rank = 1;
     in[0].shape[0] = 6;
@@ -292,9 +298,9 @@ static void not_numbers(void) {
     int i, o, k;
     for (d = 0; d < sizeof dtypes / sizeof *dtypes; d++) {
         qtsa_matrix_desc desc;
-        qtsa_job job;
-        memset(&job, 0, sizeof job);
-        OK(qtsa_matrix_desc_init(&desc, sizeof desc));
+        qtsa_product job;
+        SIZED(job);
+        desc = qtsa_matrix_desc_init();
         for (o = 0; o < 2; o++) /* ones, and minus ones */
             for (k = 0; k < N; k++) {
                 unsigned char *block = w8[o][k / 32];
@@ -351,7 +357,7 @@ int main(void) {
     size_t need;
     char text[16384];
     int i, k;
-    OK(qtsa_backend_options_init(&o, sizeof o));
+    o = qtsa_backend_options_init();
     o.threads = 1;
     OK(qtsa_backend_create(&o, &backend));
     for (i = 0; i < BORDERS; i++) products(borders[i], borders[BORDERS - 1 - i], borders[(i + 3) % BORDERS], 0);
@@ -377,7 +383,7 @@ int main(void) {
     for (i = 0; i < THREADS; i++) CHECK(pthread_create(&threads[i], NULL, many_shapes, (void *)(intptr_t)i) == 0);
     for (i = 0; i < THREADS; i++) CHECK(pthread_join(threads[i], NULL) == 0);
 
-    OK(qtsa_backend_stats_copy(backend, QTSA_FORMAT_TEXT, text, sizeof text, &need));
+    OK(qtsa_backend_stats_copy(backend, QTSA_FORMAT_TEXT, 0, text, sizeof text, &need));
     printf("%s", text);
     OK(qtsa_backend_free(backend));
     printf("ok\n");

@@ -20,7 +20,7 @@ static float y[T][N_OUT];
 static qtsa_matrix matrix(qtsa_backend on, const void *data, int64_t rows, int64_t columns) {
     qtsa_matrix_desc d;
     qtsa_matrix m;
-    OK(qtsa_matrix_desc_init(&d, sizeof d));
+    d = qtsa_matrix_desc_init();
     d.dtype = QTSA_DTYPE_F32;
     d.rank = 2;
     d.shape[0] = rows;
@@ -31,9 +31,9 @@ static qtsa_matrix matrix(qtsa_backend on, const void *data, int64_t rows, int64
     return m;
 }
 
-static qtsa_job job_of(qtsa_matrix m, float *to, int64_t n_out) {
-    qtsa_job j;
-    memset(&j, 0, sizeof j);
+static qtsa_product job_of(qtsa_matrix m, float *to, int64_t n_out) {
+    qtsa_product j;
+    SIZED(j);
     j.weight = m;
     j.y = to;
     j.n_out = n_out;
@@ -42,7 +42,7 @@ static qtsa_job job_of(qtsa_matrix m, float *to, int64_t n_out) {
 
 static void right_values(void) {
     float got[T][N_OUT];
-    qtsa_job j = job_of(weight, &got[0][0], N_OUT);
+    qtsa_product j = job_of(weight, &got[0][0], N_OUT);
     int i, o, k;
     OK(qtsa_matmul(backend, &x[0][0], T, N_IN, &j, 1, 0));
     for (i = 0; i < T; i++)
@@ -75,7 +75,7 @@ static void splits(void) {
     qtsa_matrix_desc d;
     qtsa_matrix m;
     qtsa_split_matrix split;
-    memset(&split, 0, sizeof split);
+    SIZED(split);
     split.n_out = 2;
     split.n_in = split.block = 32;
     split.bits = 8;
@@ -83,7 +83,7 @@ static void splits(void) {
     split.levels = levels;
     split.scales = scales;
     split.scale_dtype = QTSA_DTYPE_F32;
-    OK(qtsa_matrix_desc_init(&d, sizeof d));
+    d = qtsa_matrix_desc_init();
     d.split = &split;
     OK(qtsa_matrix_create(backend, &d, &m));
     OK(qtsa_matrix_free(m));
@@ -123,13 +123,15 @@ static void matrices(void) {
     const int64_t shape[] = {2, 2};
     uint64_t bytes;
     float data[4] = {1, 2, 3, 4};
-    WRONG(QTSA_ERR_INVALID_ARGUMENT, qtsa_matrix_desc_init(NULL, sizeof d), "null");
-    WRONG(QTSA_ERR_INVALID_ARGUMENT, qtsa_matrix_desc_init(&d, 8), "struct_size is 8", "80");
-    WRONG(QTSA_ERR_VERSION_MISMATCH, qtsa_matrix_desc_init(&d, 1000000), "1000000");
-    OK(qtsa_matrix_desc_init(&d, sizeof d));
+    d = qtsa_matrix_desc_init();
     WRONG(QTSA_ERR_INVALID_ARGUMENT, qtsa_matrix_create(backend, NULL, &m), "desc is null");
     CHECK(m == NULL);
     WRONG(QTSA_ERR_INVALID_ARGUMENT, qtsa_matrix_create(backend, &d, NULL), "out_matrix is null");
+    d.struct_size = 8;
+    WRONG(QTSA_ERR_INVALID_ARGUMENT, qtsa_matrix_create(backend, &d, &m), "struct_size is 8", "80");
+    d.struct_size = 1000000;
+    WRONG(QTSA_ERR_VERSION_MISMATCH, qtsa_matrix_create(backend, &d, &m), "1000000");
+    d.struct_size = sizeof d;
     WRONG(QTSA_ERR_INVALID_ARGUMENT, qtsa_matrix_create(backend, &d, &m), "none of data, weights and split");
     d.dtype = QTSA_DTYPE_F32;
     d.rank = 2;
@@ -164,10 +166,10 @@ static void matrices(void) {
           "want a qtsa_backend");
 
     OK(qtsa_weights_create(&set));
-    OK(qtsa_weights_declare(set, "here", QTSA_DTYPE_F32, shape, 2));
+    OK(add_declared(set, "here", QTSA_DTYPE_F32, shape, 2));
     d.name = "here";
     WRONG(QTSA_ERR_INVALID_ARGUMENT, qtsa_matrix_create(backend, &d, &m), "both data and weights");
-    OK(qtsa_matrix_desc_init(&d, sizeof d));
+    d = qtsa_matrix_desc_init();
     d.name = "here";
     WRONG(QTSA_ERR_INVALID_HANDLE, qtsa_matrix_create(backend, &d, &m), "qtsa_weights");
     d.weights = set;
@@ -180,12 +182,12 @@ static void matrices(void) {
     d.dtype = QTSA_DTYPE_F32;
     WRONG(QTSA_ERR_INVALID_ARGUMENT, qtsa_matrix_create(backend, &d, &m), "dtype is 1", "its own");
     d.dtype = 0;
-    OK(qtsa_weights_set(set, "here", data, sizeof data));
+    OK(set_dense(set, "here", data, sizeof data));
     OK(qtsa_matrix_create(backend, &d, &m));
     OK(qtsa_weights_free(set)); /* the matrix keeps what it is made of */
     {
         float in[2] = {1, 10}, out[2];
-        qtsa_job j = job_of(m, out, 2);
+        qtsa_product j = job_of(m, out, 2);
         OK(qtsa_matmul(backend, in, 1, 2, &j, 1, 0));
         CHECK(fabs(out[0] - 21) < 1e-4 && fabs(out[1] - 43) < 1e-4);
     }
@@ -201,20 +203,20 @@ static void matrices(void) {
 static void products(void) {
     const float *in = &x[0][0];
     float *out = &y[0][0];
-    qtsa_job j = job_of(weight, out, N_OUT), two[2];
+    qtsa_product j = job_of(weight, out, N_OUT), two[2];
     float both[T * N_IN + T * N_OUT];
     int i;
     for (i = 0; i < T * N_IN; i++) both[i] = in[i];
     WRONG(QTSA_ERR_INVALID_HANDLE, qtsa_matmul(NULL, in, T, N_IN, &j, 1, 0), "null", "qtsa_backend");
     WRONG(QTSA_ERR_INVALID_ARGUMENT, qtsa_matmul(backend, NULL, T, N_IN, &j, 1, 0), "matmul", "x is null");
-    WRONG(QTSA_ERR_INVALID_ARGUMENT, qtsa_matmul(backend, in, T, N_IN, NULL, 1, 0), "matmul", "jobs is null");
+    WRONG(QTSA_ERR_INVALID_ARGUMENT, qtsa_matmul(backend, in, T, N_IN, NULL, 1, 0), "matmul", "products is null");
     WRONG(QTSA_ERR_INVALID_ARGUMENT, qtsa_matmul(backend, in, T, N_IN, &j, 0, 0), "n_jobs is 0");
     WRONG(QTSA_ERR_INVALID_ARGUMENT, qtsa_matmul(backend, in, T, N_IN, &j, SIZE_MAX, 0), "18446744073709551615");
     WRONG(QTSA_ERR_INVALID_ARGUMENT, qtsa_matmul(backend, in, -1, N_IN, &j, 1, 0), "t is -1");
     WRONG(QTSA_ERR_INVALID_ARGUMENT, qtsa_matmul(backend, in, T, 0, &j, 1, 0), "n_in is 0");
     WRONG(QTSA_ERR_INVALID_ARGUMENT, qtsa_matmul(backend, in, T, -4, &j, 1, 0), "n_in is -4");
     WRONG(QTSA_ERR_INVALID_ARGUMENT, qtsa_matmul(backend, in, INT64_MAX, N_IN, &j, 1, 0), "overflows");
-    WRONG(QTSA_ERR_SHAPE_MISMATCH, qtsa_matmul(backend, in, T, N_IN - 1, &j, 1, 0), "job 0", "f32[3, 4]", "4", "3");
+    WRONG(QTSA_ERR_SHAPE_MISMATCH, qtsa_matmul(backend, in, T, N_IN - 1, &j, 1, 0), "product 0", "f32[3, 4]", "4", "3");
     WRONG(QTSA_ERR_INVALID_ARGUMENT, qtsa_matmul(backend, in, T, N_IN, &j, 1, 4), "flags has 0x4");
 
     OK(qtsa_matmul(backend, in, 0, N_IN, &j, 1, 0)); /* nothing to do is done */
@@ -222,35 +224,35 @@ static void products(void) {
     CHECK(untouched());
 
     j.y = NULL;
-    WRONG(QTSA_ERR_INVALID_ARGUMENT, qtsa_matmul(backend, in, T, N_IN, &j, 1, 0), "job 0", "y null");
+    WRONG(QTSA_ERR_INVALID_ARGUMENT, qtsa_matmul(backend, in, T, N_IN, &j, 1, 0), "product 0", "y null");
     j.y = out;
     j.n_out = 2;
-    WRONG(QTSA_ERR_SHAPE_MISMATCH, qtsa_matmul(backend, in, T, N_IN, &j, 1, 0), "job 0", "n_out 2", "has 3");
+    WRONG(QTSA_ERR_SHAPE_MISMATCH, qtsa_matmul(backend, in, T, N_IN, &j, 1, 0), "product 0", "n_out 2", "has 3");
     j.n_out = N_OUT;
     j.activation = 7;
-    WRONG(QTSA_ERR_INVALID_ARGUMENT, qtsa_matmul(backend, in, T, N_IN, &j, 1, 0), "job 0", "activation 7");
+    WRONG(QTSA_ERR_INVALID_ARGUMENT, qtsa_matmul(backend, in, T, N_IN, &j, 1, 0), "product 0", "activation 7");
     j.activation = -1;
     WRONG(QTSA_ERR_INVALID_ARGUMENT, qtsa_matmul(backend, in, T, N_IN, &j, 1, 0), "activation -1");
     j.activation = 0;
     j.reserved = 1;
-    WRONG(QTSA_ERR_INVALID_ARGUMENT, qtsa_matmul(backend, in, T, N_IN, &j, 1, 0), "job 0", "reserved is 1");
+    WRONG(QTSA_ERR_INVALID_ARGUMENT, qtsa_matmul(backend, in, T, N_IN, &j, 1, 0), "product 0", "reserved is 1");
     j.reserved = 0;
 
     two[0] = j;
     two[1] = job_of(foreign, both, N_OUT);
-    WRONG(QTSA_ERR_INVALID_ARGUMENT, qtsa_matmul(backend, in, T, N_IN, two, 2, 0), "job 1", "another backend",
+    WRONG(QTSA_ERR_INVALID_ARGUMENT, qtsa_matmul(backend, in, T, N_IN, two, 2, 0), "product 1", "another backend",
           "reference");
     two[1].weight = freed;
-    WRONG(QTSA_ERR_INVALID_HANDLE, qtsa_matmul(backend, in, T, N_IN, two, 2, 0), "job 1", "freed");
+    WRONG(QTSA_ERR_INVALID_HANDLE, qtsa_matmul(backend, in, T, N_IN, two, 2, 0), "product 1", "freed");
     two[1].weight = NULL;
-    WRONG(QTSA_ERR_INVALID_HANDLE, qtsa_matmul(backend, in, T, N_IN, two, 2, 0), "job 1", "null");
+    WRONG(QTSA_ERR_INVALID_HANDLE, qtsa_matmul(backend, in, T, N_IN, two, 2, 0), "product 1", "null");
     two[1].weight = (qtsa_matrix)backend;
     WRONG(QTSA_ERR_INVALID_HANDLE, qtsa_matmul(backend, in, T, N_IN, two, 2, 0), "is a qtsa_backend");
     two[1] = job_of(wide, both, N_OUT); /* jobs with different n_in */
-    WRONG(QTSA_ERR_SHAPE_MISMATCH, qtsa_matmul(backend, in, T, N_IN, two, 2, 0), "job 1", "rows of 5", "4");
+    WRONG(QTSA_ERR_SHAPE_MISMATCH, qtsa_matmul(backend, in, T, N_IN, two, 2, 0), "product 1", "rows of 5", "4");
 
     j.y = both + 3;
-    WRONG(QTSA_ERR_INVALID_ARGUMENT, qtsa_matmul(backend, both, T, N_IN, &j, 1, 0), "y of job 0", "overlaps x");
+    WRONG(QTSA_ERR_INVALID_ARGUMENT, qtsa_matmul(backend, both, T, N_IN, &j, 1, 0), "y of product 0", "overlaps x");
     j.y = both + T * N_IN - 1;
     WRONG(QTSA_ERR_INVALID_ARGUMENT, qtsa_matmul(backend, both, T, N_IN, &j, 1, 0), "overlaps");
     j.bias = both + T * N_IN + 1;
@@ -258,7 +260,7 @@ static void products(void) {
     WRONG(QTSA_ERR_INVALID_ARGUMENT, qtsa_matmul(backend, in, T, N_IN, &j, 1, 0), "overlaps bias");
     j.bias = NULL;
     two[0] = two[1] = j;
-    WRONG(QTSA_ERR_INVALID_ARGUMENT, qtsa_matmul(backend, in, T, N_IN, two, 2, 0), "y of job 1", "overlaps y of job 0");
+    WRONG(QTSA_ERR_INVALID_ARGUMENT, qtsa_matmul(backend, in, T, N_IN, two, 2, 0), "y of product 1", "overlaps y of product 0");
     OK(qtsa_matmul(backend, both, T, N_IN, &j, 1, 0)); /* side by side is fine */
 }
 
@@ -266,10 +268,10 @@ static void convolutions(void) {
     float in[4 * 3 * 2], out[4 * 3];
     qtsa_conv2d_geometry g;
     qtsa_conv2d_norm n;
-    qtsa_job j = job_of(kernel, out, 1);
+    qtsa_product j = job_of(kernel, out, 1);
     int i;
-    memset(&g, 0, sizeof g);
-    memset(&n, 0, sizeof n);
+    SIZED(g);
+    SIZED(n);
     for (i = 0; i < 4 * 3 * 2; i++) in[i] = (float)i;
     g.h = g.oh = 4;
     g.w = g.ow = 3;
@@ -280,7 +282,7 @@ static void convolutions(void) {
     OK(qtsa_conv2d(backend, in, &g, &n, &j, 0));
     WRONG(QTSA_ERR_INVALID_ARGUMENT, qtsa_conv2d(backend, NULL, &g, NULL, &j, 0), "conv2d", "x is null");
     WRONG(QTSA_ERR_INVALID_ARGUMENT, qtsa_conv2d(backend, in, NULL, NULL, &j, 0), "geometry is null");
-    WRONG(QTSA_ERR_INVALID_ARGUMENT, qtsa_conv2d(backend, in, &g, NULL, NULL, 0), "job is null");
+    WRONG(QTSA_ERR_INVALID_ARGUMENT, qtsa_conv2d(backend, in, &g, NULL, NULL, 0), "product is null");
     WRONG(QTSA_ERR_INVALID_ARGUMENT, qtsa_conv2d(backend, in, &g, NULL, &j, 8), "flags");
     WRONG(QTSA_ERR_INVALID_ARGUMENT, qtsa_conv2d(backend, in, &g, NULL, &j, -1), "flags");
     g.h = 0;
@@ -338,7 +340,7 @@ static void attentions(void) {
     memset(k, 0, sizeof k);
     memset(v, 0, sizeof v);
 #define ATTEND(tq, tk, heads, kv, dim, causal, window, scale) \
-    qtsa_attention(backend, q, k, v, tq, tk, heads, kv, dim, causal, window, scale, out, 0)
+    attention_of(backend, q, k, v, tq, tk, heads, kv, dim, causal, window, scale, out, 0)
     OK(ATTEND(3, 4, 2, 1, 2, 1, 2, 0));
     WRONG(QTSA_ERR_SHAPE_MISMATCH, ATTEND(3, 4, 3, 2, 2, 0, 0, 0), "heads is 3", "kv_heads, 2");
     WRONG(QTSA_ERR_SHAPE_MISMATCH, ATTEND(4, 3, 2, 2, 2, 1, 0, 0), "tq is 4", "tk, 3");
@@ -353,13 +355,13 @@ static void attentions(void) {
     WRONG(QTSA_ERR_INVALID_ARGUMENT, ATTEND(3, 4, 2, 2, INT64_MAX, 0, 0, 0), "overflows");
     WRONG(QTSA_ERR_INVALID_ARGUMENT, ATTEND(3, 4, 2, 2, 2, 0, 0, NAN), "scale is NaN");
     OK(ATTEND(0, 4, 2, 2, 2, 0, 0, 0));
-    WRONG(QTSA_ERR_INVALID_ARGUMENT, qtsa_attention(backend, NULL, k, v, 3, 4, 2, 2, 2, 0, 0, 0, out, 0), "q is null");
-    WRONG(QTSA_ERR_INVALID_ARGUMENT, qtsa_attention(backend, q, NULL, v, 3, 4, 2, 2, 2, 0, 0, 0, out, 0), "k is null");
-    WRONG(QTSA_ERR_INVALID_ARGUMENT, qtsa_attention(backend, q, k, NULL, 3, 4, 2, 2, 2, 0, 0, 0, out, 0), "v is null");
-    WRONG(QTSA_ERR_INVALID_ARGUMENT, qtsa_attention(backend, q, k, v, 3, 4, 2, 2, 2, 0, 0, 0, NULL, 0), "out is null");
-    WRONG(QTSA_ERR_INVALID_ARGUMENT, qtsa_attention(backend, q, k, v, 3, 4, 2, 2, 2, 0, 0, 0, v + 1, 0), "out",
+    WRONG(QTSA_ERR_INVALID_ARGUMENT, attention_of(backend, NULL, k, v, 3, 4, 2, 2, 2, 0, 0, 0, out, 0), "q is null");
+    WRONG(QTSA_ERR_INVALID_ARGUMENT, attention_of(backend, q, NULL, v, 3, 4, 2, 2, 2, 0, 0, 0, out, 0), "k is null");
+    WRONG(QTSA_ERR_INVALID_ARGUMENT, attention_of(backend, q, k, NULL, 3, 4, 2, 2, 2, 0, 0, 0, out, 0), "v is null");
+    WRONG(QTSA_ERR_INVALID_ARGUMENT, attention_of(backend, q, k, v, 3, 4, 2, 2, 2, 0, 0, 0, NULL, 0), "out is null");
+    WRONG(QTSA_ERR_INVALID_ARGUMENT, attention_of(backend, q, k, v, 3, 4, 2, 2, 2, 0, 0, 0, v + 1, 0), "out",
           "overlaps v");
-    WRONG(QTSA_ERR_INVALID_ARGUMENT, qtsa_attention(backend, q, k, v, 3, 4, 2, 2, 2, 0, 0, 0, out, 16), "flags");
+    WRONG(QTSA_ERR_INVALID_ARGUMENT, attention_of(backend, q, k, v, 3, 4, 2, 2, 2, 0, 0, 0, out, 16), "flags");
 }
 
 static void operators(void) {
@@ -367,7 +369,9 @@ static void operators(void) {
     qtsa_attr attr = qtsa_attr_int("axis", 5);
     float data[6] = {1, 2, 3, 4, 5, 6}, result[6];
     memset(in, 0, sizeof in);
+    in[0].struct_size = sizeof in[0];
     memset(out, 0, sizeof out);
+    out[0].struct_size = sizeof out[0];
     in[0].dtype = QTSA_DTYPE_F32;
     in[0].rank = 2;
     in[0].shape[0] = 2;
@@ -408,7 +412,7 @@ static void operators(void) {
     in[0].dtype = QTSA_DTYPE_Q8_0;
     in[0].shape[1] = 32;
     WRONG(QTSA_ERR_INVALID_ARGUMENT, qtsa_op_run(backend, "relu", in, 1, NULL, 0, out, 1, 0), "quantised", "matrix");
-    memset(&in[0], 0, sizeof in[0]);
+    SIZED(in[0]);
     in[0].matrix = foreign;
     WRONG(QTSA_ERR_INVALID_ARGUMENT, qtsa_op_run(backend, "relu", in, 1, NULL, 0, out, 1, 0), "another backend");
     in[0].matrix = freed;
@@ -425,7 +429,8 @@ static void operators(void) {
 
 static void thresholds(void) {
     const int64_t sizes[] = {64, 64, 64}, negative[] = {64, -1, 64};
-    qtsa_threshold t = {-1, 0};
+    qtsa_calibrate_options o = qtsa_calibrate_options_init();
+    qtsa_threshold t = {sizeof t, "matmul", 1, 0};
     int32_t wants = 9;
     size_t n;
     WRONG(QTSA_ERR_NOT_FOUND, qtsa_backend_wants(backend, "matmulx", sizes, 3, &wants), "matmulx");
@@ -435,24 +440,31 @@ static void thresholds(void) {
     WRONG(QTSA_ERR_INVALID_ARGUMENT, qtsa_backend_wants(backend, "matmul", NULL, 3, &wants), "shape is null");
     WRONG(QTSA_ERR_INVALID_ARGUMENT, qtsa_backend_wants(backend, NULL, sizes, 3, &wants), "op is null");
     WRONG(QTSA_ERR_INVALID_ARGUMENT, qtsa_backend_wants(backend, "matmul", sizes, 3, NULL), "out_wants is null");
-    WRONG(QTSA_ERR_INVALID_ARGUMENT, qtsa_backend_calibrate(backend, 3), "3");
-    OK(qtsa_backend_calibrate(backend, QTSA_CALIBRATE_OFF));
-    WRONG(QTSA_ERR_INVALID_ARGUMENT, qtsa_backend_threshold_set(backend, "matmul", &t), "min_flops is -1");
-    t.min_flops = NAN;
-    WRONG(QTSA_ERR_INVALID_ARGUMENT, qtsa_backend_threshold_set(backend, "matmul", &t), "NaN");
-    WRONG(QTSA_ERR_INVALID_ARGUMENT, qtsa_backend_threshold_set(backend, "matmul", NULL), "threshold is null");
-    t.min_flops = 1;
-    WRONG(QTSA_ERR_NOT_FOUND, qtsa_backend_threshold_set(backend, "matmulx", &t), "matmulx");
-    WRONG(QTSA_ERR_NOT_FOUND, qtsa_backend_threshold_get(backend, "matmulx", &t), "matmulx");
-    WRONG(QTSA_ERR_INVALID_ARGUMENT, qtsa_backend_stats_copy(backend, 2, NULL, 0, &n), "format is 2");
-    WRONG(QTSA_ERR_INVALID_ARGUMENT, qtsa_backend_threshold_get(backend, "matmul", NULL), "out_threshold is null");
+    WRONG(QTSA_ERR_INVALID_ARGUMENT, calibrate(backend, 4), "4");
+    WRONG(QTSA_ERR_INVALID_ARGUMENT, calibrate(backend, -1), "-1");
+    OK(calibrate(backend, QTSA_CALIBRATE_OFF));
+    WRONG(QTSA_ERR_INVALID_ARGUMENT, set_threshold(backend, "matmul", -1, 0), "min_flops is -1");
+    WRONG(QTSA_ERR_INVALID_ARGUMENT, set_threshold(backend, "matmul", NAN, 0), "NaN");
+    WRONG(QTSA_ERR_NOT_FOUND, set_threshold(backend, "matmulx", 1, 0), "matmulx");
+    WRONG(QTSA_ERR_INVALID_ARGUMENT, set_threshold(backend, NULL, 1, 0), "threshold 0", "op is null");
+    o.n_thresholds = 1;
+    WRONG(QTSA_ERR_INVALID_ARGUMENT, qtsa_backend_calibrate(backend, &o), "thresholds is null");
+    o.thresholds = &t;
+    t.struct_size = 8;
+    WRONG(QTSA_ERR_INVALID_ARGUMENT, qtsa_backend_calibrate(backend, &o), "thresholds", "struct_size is 8");
+    o.reserved = 1;
+    WRONG(QTSA_ERR_INVALID_ARGUMENT, qtsa_backend_calibrate(backend, &o), "reserved is 1");
+    o.struct_size = 8;
+    WRONG(QTSA_ERR_INVALID_ARGUMENT, qtsa_backend_calibrate(backend, &o), "struct_size is 8");
+    WRONG(QTSA_ERR_INVALID_ARGUMENT, qtsa_backend_stats_copy(backend, 2, 0, NULL, 0, &n), "format is 2");
+    WRONG(QTSA_ERR_INVALID_ARGUMENT, qtsa_backend_stats_copy(backend, QTSA_FORMAT_TEXT, 2, NULL, 0, &n), "flags", "0x2");
 }
 
 /* A weight that is freed while others use it: they end, and then find it freed. */
 static void *until_freed(void *of) {
     for (;;) {
         float got[T][N_OUT];
-        qtsa_job j = job_of(*(qtsa_matrix *)of, &got[0][0], N_OUT);
+        qtsa_product j = job_of(*(qtsa_matrix *)of, &got[0][0], N_OUT);
         qtsa_status status = qtsa_matmul(backend, &x[0][0], T, N_IN, &j, 1, 0);
         if (status != QTSA_OK) {
             REFUSED(QTSA_ERR_INVALID_HANDLE, status, "freed");
@@ -481,7 +493,7 @@ int main(void) {
     int i;
     memset(zeros, 0, sizeof zeros);
     for (i = 0; i < T * N_OUT; i++) (&y[0][0])[i] = 77;
-    OK(qtsa_backend_options_init(&o, sizeof o));
+    o = qtsa_backend_options_init();
     o.threads = 1;
     OK(qtsa_backend_create(&o, &backend));
     o.backend = "reference";

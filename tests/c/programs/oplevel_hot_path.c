@@ -21,9 +21,9 @@ static double now_ns(void) {
     return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
 }
 
-static qtsa_job job_of(qtsa_matrix m, float *to, int64_t n_out) {
-    qtsa_job j;
-    memset(&j, 0, sizeof j);
+static qtsa_product job_of(qtsa_matrix m, float *to, int64_t n_out) {
+    qtsa_product j;
+    SIZED(j);
     j.weight = m;
     j.y = to;
     j.n_out = n_out;
@@ -31,12 +31,12 @@ static qtsa_job job_of(qtsa_matrix m, float *to, int64_t n_out) {
 }
 
 static qtsa_status product(void) {
-    qtsa_job j = job_of(weight, y, 8);
+    qtsa_product j = job_of(weight, y, 8);
     return qtsa_matmul(backend, x, 1, 32, &j, 1, 0);
 }
 
 static qtsa_status products(void) {
-    qtsa_job j[2];
+    qtsa_product j[2];
     j[0] = job_of(weight, y, 8);
     j[0].bias = x + 100;
     j[0].activation = QTSA_ACTIVATION_SILU;
@@ -45,21 +45,21 @@ static qtsa_status products(void) {
 }
 
 static qtsa_status convolution(void) {
-    qtsa_conv2d_geometry g = {4, 4, 4, 2, 2, 3, 3};
-    qtsa_conv2d_norm n = {QTSA_NORM_GROUP, 1, 2, 1e-5, NULL, NULL};
-    qtsa_job j = job_of(kernel, y, 8);
+    qtsa_conv2d_geometry g = {sizeof g, 4, 4, 4, 2, 2, 3, 3};
+    qtsa_conv2d_norm n = {sizeof n, QTSA_NORM_GROUP, 1, 2, 1e-5, NULL, NULL};
+    qtsa_product j = job_of(kernel, y, 8);
     n.gamma = x + 100;
     return qtsa_conv2d(backend, x, &g, &n, &j, 0);
 }
 
-static qtsa_status attention(void) { return qtsa_attention(backend, x, x + 64, x + 128, 2, 4, 2, 2, 8, 1, 0, 0, y, 0); }
+static qtsa_status attention(void) { return attention_of(backend, x, x + 64, x + 128, 2, 4, 2, 2, 8, 1, 0, 0, y, 0); }
 
 static qtsa_status operation(void) {
     qtsa_operand in, out;
     qtsa_attr a[2];
     a[0] = qtsa_attr_float("scale", 2);
     a[1] = qtsa_attr_float("bias", 1);
-    memset(&in, 0, sizeof in);
+    SIZED(in);
     in.dtype = QTSA_DTYPE_F32;
     in.rank = 2;
     in.shape[0] = 2;
@@ -96,10 +96,10 @@ int main(void) {
     qtsa_backend_options o;
     char text[8192];
     size_t n;
-    OK(qtsa_backend_options_init(&o, sizeof o));
+    o = qtsa_backend_options_init();
     o.threads = 1;
     OK(qtsa_backend_create(&o, &backend));
-    OK(qtsa_matrix_desc_init(&d, sizeof d));
+    d = qtsa_matrix_desc_init();
     d.dtype = QTSA_DTYPE_F32;
     d.rank = 2;
     d.shape[0] = 8;
@@ -119,15 +119,17 @@ int main(void) {
     OK(qtsa_matrix_create(backend, &d, &quantised));
 
     allocates_nothing("matmul", product);
-    allocates_nothing("two jobs", products);
+    allocates_nothing("two products", products);
     allocates_nothing("conv2d", convolution);
     allocates_nothing("attention", attention);
     allocates_nothing("op_run", operation);
 
-    OK(qtsa_backend_stats_copy(backend, QTSA_FORMAT_JSON, text, sizeof text, &n));
+    OK(qtsa_backend_stats_copy(backend, QTSA_FORMAT_JSON, 0, text, sizeof text, &n));
     CHECK(strstr(text, "\"builds\": 5") != NULL); /* one for each of the above */
-    OK(qtsa_backend_stats_reset(backend));
-    OK(qtsa_backend_stats_copy(backend, QTSA_FORMAT_JSON, text, sizeof text, &n));
+    OK(qtsa_backend_stats_copy(backend, QTSA_FORMAT_JSON, QTSA_STATS_RESET, NULL, 0, &n)); /* of the size alone nothing begins */
+    OK(qtsa_backend_stats_copy(backend, QTSA_FORMAT_JSON, QTSA_STATS_RESET, text, sizeof text, &n));
+    CHECK(strstr(text, "\"builds\": 5") != NULL);
+    OK(qtsa_backend_stats_copy(backend, QTSA_FORMAT_JSON, 0, text, sizeof text, &n));
     CHECK(strstr(text, "\"builds\": 0") != NULL && strstr(text, "\"operators\": []") != NULL);
     OK(qtsa_matrix_free(weight));
     OK(qtsa_matrix_free(quantised));

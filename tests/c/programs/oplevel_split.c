@@ -64,17 +64,17 @@ static void fill(qtsa_split_matrix *m, int with_offsets, int from_f16) {
 static qtsa_split_report product(const qtsa_split_matrix *m, qtsa_dtype dtype, double tolerance) {
     qtsa_matrix_desc desc;
     qtsa_split_report report;
-    qtsa_job job;
+    qtsa_product job;
     float y[ROWS][N_OUT];
     uint64_t bytes;
     double top = 1, worst = 0;
     int i, o, k;
     memset(&report, 0xff, sizeof report);
-    OK(qtsa_matrix_desc_init(&desc, sizeof desc));
+    desc = qtsa_matrix_desc_init();
     desc.split = m;
     desc.dtype = dtype;
     desc.report = &report;
-    memset(&job, 0, sizeof job);
+    SIZED(job);
     OK(qtsa_matrix_create(backend, &desc, &job.weight));
     OK(qtsa_matrix_bytes(job.weight, &bytes));
     CHECK(bytes == report.bytes);
@@ -103,7 +103,7 @@ int main(void) {
     for (i = 0; i < ROWS * N_IN; i++) (&x[0][0])[i] = (float)(next() >> 8) / 8388608.0f - 1.0f;
 
     /* int8 with an f32 scale for each 32: exact where f16 has the scales. */
-    memset(&m, 0, sizeof m);
+    SIZED(m);
     m.bits = 8;
     m.is_signed = 1;
     m.block = 32;
@@ -122,7 +122,7 @@ int main(void) {
 
     /* 4 bits, signed in two's complement or around 8, with a scale for each block. */
     for (i = 0; i < 3; i++) {
-        memset(&m, 0, sizeof m);
+        SIZED(m);
         m.bits = 4;
         m.nibbles = i;
         m.is_signed = i == 0;
@@ -136,7 +136,7 @@ int main(void) {
 
     /* MLX's affine 4 bits. */
     for (i = 0; i < 3; i++) {
-        memset(&m, 0, sizeof m);
+        SIZED(m);
         m.bits = 4;
         m.block = groups[i];
         m.scale_dtype = QTSA_DTYPE_F16;
@@ -148,7 +148,7 @@ int main(void) {
     }
 
     /* A block that is no multiple of 32: new levels, and by how much they are off. */
-    memset(&m, 0, sizeof m);
+    SIZED(m);
     m.bits = 4;
     m.block = 48;
     m.zero = 8;

@@ -34,9 +34,8 @@ int main(void) {
     const int64_t conv[] = {64, 64, 32, 3, 1, 32}, att[] = {64, 64, 4, 4, 32}, elements[] = {4096};
     const float w[2][2] = {{1, 2}, {3, 4}}, x[2] = {1, 10};
     float y[2] = {77, 77};
-    qtsa_threshold t, old;
     qtsa_matrix_desc d;
-    qtsa_job job;
+    qtsa_product job;
     qtsa_operand in, out;
     char text[8192], name[256], before[4096];
     size_t n;
@@ -44,7 +43,7 @@ int main(void) {
     double start;
     int cpu;
     OK(qtsa_backend_create(NULL, &backend));
-    OK(qtsa_backend_name_copy(backend, name, sizeof name, &n));
+    backend_name(backend, name, sizeof name);
     cpu = strncmp(name, "cpu", 3) == 0 || strncmp(name, "reference", 9) == 0;
 
     start = now();
@@ -57,35 +56,29 @@ int main(void) {
     CHECK(answer == cpu || !cpu);
     if (cpu) CHECK(wants("matmul", 1, 1, 1) && answer == 1);
 
-    OK(qtsa_matrix_desc_init(&d, sizeof d));
+    d = qtsa_matrix_desc_init();
     d.dtype = QTSA_DTYPE_F32;
     d.rank = 2;
     d.shape[0] = d.shape[1] = 2;
     d.data = w;
     d.bytes = sizeof w;
-    memset(&job, 0, sizeof job);
+    SIZED(job);
     OK(qtsa_matrix_create(backend, &d, &job.weight));
     job.y = y;
     job.n_out = 2;
 
     /* From a thousand operations on. */
-    OK(qtsa_backend_threshold_get(backend, "matmul", &old));
-    t.min_flops = 1000;
-    t.flops_per_byte = 0;
-    OK(qtsa_backend_threshold_set(backend, "matmul", &t));
-    OK(qtsa_backend_threshold_get(backend, "linear", &t)); /* of the same class */
-    CHECK(t.min_flops == 1000 && t.flops_per_byte == 0);
+    OK(set_threshold(backend, "linear", 1000, 0)); /* of the same class */
+    OK(qtsa_backend_stats_copy(backend, QTSA_FORMAT_JSON, 0, text, sizeof text, &n));
+    CHECK(strstr(text, "\"min_flops\": 1000,") != NULL && strstr(text, "set by the host") != NULL);
     CHECK(wants("matmul", 10, 10, 10) == 1);
     CHECK(wants("matmul", 10, 10, 4) == cpu);
-    t.min_flops = 0;
-    t.flops_per_byte = 2.5; /* of 2000 operations and 800 bytes */
-    OK(qtsa_backend_threshold_set(backend, "matmul", &t));
+    OK(set_threshold(backend, "matmul", 0, 2.5)); /* of 2000 operations and 800 bytes */
     CHECK(wants("matmul", 10, 10, 10) == 1);
-    t.flops_per_byte = 2.6;
-    OK(qtsa_backend_threshold_set(backend, "matmul", &t));
+    OK(set_threshold(backend, "matmul", 0, 2.6));
     CHECK(wants("matmul", 10, 10, 10) == cpu);
 
-    OK(qtsa_backend_stats_reset(backend));
+    OK(qtsa_backend_stats_copy(backend, QTSA_FORMAT_TEXT, QTSA_STATS_RESET, text, sizeof text, &n));
     strcpy(before, "");
     REFUSED(QTSA_ERR_INVALID_ARGUMENT, qtsa_matmul(backend, NULL, 1, 2, &job, 1, 0), "x is null");
     strncpy(before, qtsa_last_error(), sizeof before - 1);
@@ -102,7 +95,7 @@ int main(void) {
     CHECK(fabs(y[0] - 21) < 1e-3 && fabs(y[1] - 43) < 1e-3);
 
     /* What the device cannot do, the CPU beside it does. */
-    memset(&in, 0, sizeof in);
+    SIZED(in);
     in.dtype = QTSA_DTYPE_F32;
     in.rank = 1;
     in.shape[0] = 2;
@@ -112,21 +105,21 @@ int main(void) {
     OK(qtsa_op_run(backend, "softplus", &in, 1, NULL, 0, &out, 1, QTSA_ON_CPU_IF_DECLINED));
     CHECK(fabs(y[0] - log1p(exp(1))) < 1e-3 && fabs(y[1] - log1p(exp(10))) < 1e-3);
 
-    OK(qtsa_backend_stats_copy(backend, QTSA_FORMAT_JSON, text, sizeof text, &n));
+    OK(qtsa_backend_stats_copy(backend, QTSA_FORMAT_JSON, 0, text, sizeof text, &n));
     CHECK(strstr(text, "\"op\": \"matmul\"") != NULL && strstr(text, "\"calls\": ") != NULL);
     CHECK(strstr(text, cpu ? "\"calls\": 2" : "\"calls\": 1") != NULL);
     CHECK(strstr(text, cpu ? "\"declined\": 0" : "\"declined\": 2") != NULL);
-    OK(qtsa_backend_stats_copy(backend, QTSA_FORMAT_TEXT, text, sizeof text, &n));
+    OK(qtsa_backend_stats_copy(backend, QTSA_FORMAT_TEXT, 0, text, sizeof text, &n));
     CHECK(strstr(text, "matmul") != NULL && strstr(text, "GFLOP/s") != NULL);
 
-    OK(qtsa_backend_calibrate(backend, QTSA_CALIBRATE_OFF));
+    OK(calibrate(backend, QTSA_CALIBRATE_OFF));
     start = now();
-    OK(qtsa_backend_calibrate(backend, QTSA_CALIBRATE_AUTO));
+    OK(calibrate(backend, QTSA_CALIBRATE_AUTO));
     printf("calibration that may be remembered: %.3f s\n", now() - start);
     start = now();
-    OK(qtsa_backend_calibrate(backend, QTSA_CALIBRATE_FORCE));
+    OK(calibrate(backend, QTSA_CALIBRATE_FORCE));
     printf("calibration that is forced: %.3f s\n", now() - start);
-    OK(qtsa_backend_stats_copy(backend, QTSA_FORMAT_TEXT, text, sizeof text, &n));
+    OK(qtsa_backend_stats_copy(backend, QTSA_FORMAT_TEXT, 0, text, sizeof text, &n));
     printf("%s", text);
     OK(qtsa_backend_free(backend));
     OK(qtsa_matrix_free(job.weight));

@@ -82,10 +82,10 @@ int main(void) {
 
     fill();
     OK(qtsa_weights_create(&weights));
-    OK(qtsa_weights_declare(weights, "w", QTSA_DTYPE_Q4_0, shape, 2));
-    OK(qtsa_weights_set(weights, "w", weight, sizeof weight));
+    OK(add_declared(weights, "w", QTSA_DTYPE_Q4_0, shape, 2));
+    OK(set_dense(weights, "w", weight, sizeof weight));
 
-    OK(qtsa_backend_options_init(&o, sizeof o));
+    o = qtsa_backend_options_init();
     CHECK(o.repack == QTSA_REPACK_AUTO);
     o.repack = 2;
     REFUSED(QTSA_ERR_INVALID_ARGUMENT, qtsa_backend_create(&o, &backend), "repack", "2");
@@ -109,7 +109,7 @@ int main(void) {
     OK(qtsa_backend_free(backend));
 
     /* Where there is no room for a copy, products do without. */
-    OK(qtsa_backend_options_init(&o, sizeof o));
+    o = qtsa_backend_options_init();
     o.weights_budget_bytes = sizeof weight - 1;
     OK(qtsa_backend_create(&o, &backend));
     run(backend, weights, text, sizeof text);

@@ -16,12 +16,12 @@ int main(int argc, char **argv) {
     size_t n;
     CHECK(argc == 2);
     CHECK(geteuid() == 0 && getuid() != 0);
-    OK(qtsa_backend_options_init(&o, sizeof o));
+    o = qtsa_backend_options_init();
     o.plugin_dir = argv[1];
     OK(qtsa_backend_create(&o, &b)); /* not as the variables say, none of which is right */
     OK(qtsa_backend_report_copy(b, QTSA_FORMAT_TEXT, report, sizeof report, &n));
     CHECK(strstr(report, "requested: auto (default)") != NULL);
-    OK(qtsa_device_count(&o, &n));
+    OK(qtsa_devices_list(&o, NULL, 0, &n));
     OK(qtsa_backend_free(b));
     /* The folder in the environment has a library that tells when it is loaded. */
     if (qtsa_backend_create(NULL, &b) == QTSA_OK) OK(qtsa_backend_free(b));

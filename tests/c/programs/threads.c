@@ -99,8 +99,8 @@ static void *own_words(void *counter) {
     snprintf(name, sizeof name, "tensor %d", number);
     CHECK(strcmp(qtsa_last_error(), "") == 0);
     for (i = 0; i < 1000; i++) {
-        size_t index;
-        REFUSED(QTSA_ERR_NOT_FOUND, qtsa_weights_find(weights, name, &index), name);
+        qtsa_tensor_info info;
+        REFUSED(QTSA_ERR_NOT_FOUND, qtsa_weights_info(weights, name, 0, &info), name);
     }
     return NULL;
 }
@@ -127,8 +127,7 @@ int main(void) {
     qtsa_plan plan;
     qtsa_graph built;
     int counter = 0, round, kind;
-    qtsa_backend_options o;
-    OK(qtsa_backend_options_init(&o, sizeof o));
+    qtsa_backend_options o = qtsa_backend_options_init();
     OK(qtsa_backend_create(&o, &wide));
     o.threads = 1;
     OK(qtsa_backend_create(&o, &backend));

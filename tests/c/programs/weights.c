@@ -37,7 +37,7 @@ static const char *text_of(qtsa_weights w, const char *metadata) {
     static char text[1 << 14];
     size_t size;
     if (metadata != NULL)
-        OK(qtsa_weights_metadata_copy(w, metadata, text, sizeof text, &size));
+        OK(qtsa_weights_metadata_copy(w, metadata, QTSA_WHOLE, text, sizeof text, &size));
     else
         OK(qtsa_weights_report_copy(w, QTSA_FORMAT_TEXT, text, sizeof text, &size));
     return text;
@@ -88,7 +88,7 @@ static qtsa_weights with_tensor(const char *name, qtsa_dtype dtype) {
     const int64_t shape[] = {N_OUT, N_IN};
     qtsa_weights w;
     OK(qtsa_weights_create(&w));
-    OK(qtsa_weights_declare(w, name, dtype, shape, 2));
+    OK(add_declared(w, name, dtype, shape, 2));
     return w;
 }
 
@@ -108,31 +108,31 @@ static void arrays(void) {
             upside_down[N_OUT - 1 - o][k] = matrix[o][k];
         }
     w = with_tensor("w", QTSA_DTYPE_F32);
-    OK(qtsa_weights_set_array(w, "w", transposed, QTSA_DTYPE_F32, strides, NULL, NULL));
+    OK(set_array(w, "w", transposed, QTSA_DTYPE_F32, strides, NULL, NULL));
     OK(product(w, "w"));
     CHECK(right(matrix, 1e-5));
     OK(qtsa_weights_free(w));
 
     w = with_tensor("w", QTSA_DTYPE_Q8_0);
-    REFUSED(QTSA_ERR_NOT_FOUND, qtsa_weights_set_array(w, "v", matrix, QTSA_DTYPE_F32, NULL, NULL, NULL), "v");
-    REFUSED(QTSA_ERR_INVALID_ARGUMENT, qtsa_weights_set_array(w, "w", NULL, QTSA_DTYPE_F32, NULL, NULL, NULL), "null");
-    REFUSED(QTSA_ERR_INVALID_ARGUMENT, qtsa_weights_set_array(w, "w", matrix, 99, NULL, NULL, NULL), "dtype 99");
-    REFUSED(QTSA_ERR_INVALID_ARGUMENT, qtsa_weights_set_array(w, "w", matrix, QTSA_DTYPE_F32, far, NULL, NULL),
+    REFUSED(QTSA_ERR_NOT_FOUND, set_array(w, "v", matrix, QTSA_DTYPE_F32, NULL, NULL, NULL), "v");
+    REFUSED(QTSA_ERR_INVALID_ARGUMENT, set_array(w, "w", NULL, QTSA_DTYPE_F32, NULL, NULL, NULL), "null");
+    REFUSED(QTSA_ERR_INVALID_ARGUMENT, set_array(w, "w", matrix, 99, NULL, NULL, NULL), "dtype 99");
+    REFUSED(QTSA_ERR_INVALID_ARGUMENT, set_array(w, "w", matrix, QTSA_DTYPE_F32, far, NULL, NULL),
             "9223372036854775807", "larger than any memory");
-    REFUSED(QTSA_ERR_UNSUPPORTED, qtsa_weights_set_array(w, "w", matrix, QTSA_DTYPE_I32, NULL, NULL, NULL), "i32",
+    REFUSED(QTSA_ERR_UNSUPPORTED, set_array(w, "w", matrix, QTSA_DTYPE_I32, NULL, NULL, NULL), "i32",
             "q8_0");
-    OK(qtsa_weights_set_array(w, "w", upside_down[N_OUT - 1], QTSA_DTYPE_F32, backwards, count_release, &released));
+    OK(set_array(w, "w", upside_down[N_OUT - 1], QTSA_DTYPE_F32, backwards, count_release, &released));
     CHECK(released == 1); /* it was converted: nothing was lent */
     OK(product(w, "w"));
     CHECK(right(matrix, 2e-2));
     REFUSED(QTSA_ERR_INVALID_STATE,
-            qtsa_weights_set_array(w, "w", matrix, QTSA_DTYPE_F32, NULL, count_release, &released), "in use");
+            set_array(w, "w", matrix, QTSA_DTYPE_F32, NULL, count_release, &released), "in use");
     CHECK(released == 1);
     OK(qtsa_weights_free(w));
 
     memcpy(lent, matrix, sizeof matrix);
     w = with_tensor("w", QTSA_DTYPE_F32);
-    OK(qtsa_weights_set_array(w, "w", lent, QTSA_DTYPE_F32, NULL, count_release, &released));
+    OK(set_array(w, "w", lent, QTSA_DTYPE_F32, NULL, count_release, &released));
     CHECK(released == 1);
     OK(product(w, "w"));
     CHECK(right(matrix, 1e-5));
@@ -151,7 +151,7 @@ static void split_matrices(void) {
     int o, k;
 
     OK(qtsa_weights_create(&w));
-    memset(&m, 0, sizeof m);
+    SIZED(m);
     m.n_out = N_OUT;
     m.n_in = N_IN;
     m.bits = 8;
@@ -187,7 +187,7 @@ static void split_matrices(void) {
     CHECK(right(values, 1e-5));
 
     /* MLX's affine 4-bit with groups of 64; 0x2c00 is 1/16, 0xb800 is -1/2 as f16. */
-    memset(&m, 0, sizeof m);
+    SIZED(m);
     m.n_out = N_OUT;
     m.n_in = N_IN;
     m.bits = 4;
@@ -240,11 +240,11 @@ static const char *save_model(const char *name) {
     metadata[0] = qtsa_attr_string("general.architecture", "test");
     metadata[1] = qtsa_attr_int("test.count", 7);
     metadata[2] = qtsa_attr_ints("test.list", list, 2);
-    OK(qtsa_weights_declare(w, "norm", QTSA_DTYPE_F32, vector, 1));
-    OK(qtsa_weights_set(w, "model.layers.7.weight", matrix, sizeof matrix));
+    OK(add_declared(w, "norm", QTSA_DTYPE_F32, vector, 1));
+    OK(set_dense(w, "model.layers.7.weight", matrix, sizeof matrix));
     REFUSED(QTSA_ERR_INVALID_STATE, qtsa_weights_save(w, path, NULL, 0, NULL, NULL), "norm", "no data");
     CHECK(access(path, F_OK) != 0);
-    OK(qtsa_weights_set(w, "norm", x, N_IN * 4));
+    OK(set_dense(w, "norm", x, N_IN * 4));
     OK(qtsa_weights_save(w, path, metadata, 3, NULL, NULL));
     REFUSED(QTSA_ERR_INVALID_ARGUMENT, qtsa_weights_save(w, folder, NULL, 0, NULL, NULL), "is a directory");
     metadata[1].name = NULL;
@@ -256,8 +256,8 @@ static const char *save_model(const char *name) {
 /* The columns that matter come out nearer. */
 static void by_importance(const char *path, const qtsa_weights_options *base) {
     static float columns[N_IN];
-    qtsa_importance entry = {"model.layers.7.weight", columns, N_IN};
-    qtsa_weights_rule rule = {"*", NULL, QTSA_DTYPE_Q4_K, 0};
+    qtsa_importance entry = {sizeof entry, "model.layers.7.weight", columns, N_IN};
+    qtsa_weights_rule rule = {sizeof rule, "*", NULL, QTSA_DTYPE_Q4_K, 0};
     qtsa_weights_options o = *base;
     qtsa_weights w;
     double off[2];
@@ -310,7 +310,7 @@ static void files(void) {
     int placement;
     size_t i;
 
-    OK(qtsa_weights_options_init(&o, sizeof o));
+    o = qtsa_weights_options_init();
     for (placement = QTSA_PLACEMENT_AUTO; placement <= QTSA_PLACEMENT_MAPPED; placement++) {
         o.placement = placement;
         OK(qtsa_weights_plan_memory(path, &o, &memory));
@@ -328,6 +328,7 @@ static void files(void) {
 
     /* Converted and renamed on the way in; q4_K is ggml's own. */
     memset(rules, 0, sizeof rules);
+    rules[0].struct_size = sizeof rules[0];
     rules[0].pattern = "model.layers.*.weight";
     rules[0].rename = "blk.*.w";
     rules[1].pattern = "*";
@@ -340,13 +341,11 @@ static void files(void) {
         const char *names[] = {"q8_0", "q4_K", "bf16"};
         const double tolerances[] = {2e-2, 1e-1, 2e-2};
         qtsa_tensor_info info;
-        size_t index;
         rules[1].dtype = dtypes[i];
         seen.calls = 0;
         OK(qtsa_weights_open(path, &o, &w));
         CHECK(seen.done == seen.total && seen.total == memory.file_bytes && seen.calls > 0);
-        OK(qtsa_weights_find(w, "blk.7.w", &index));
-        OK(qtsa_weights_info(w, index, &info));
+        OK(qtsa_weights_info(w, "blk.7.w", 0, &info));
         CHECK(info.dtype == dtypes[i]);
         CHECK(strstr(text_of(w, NULL), names[i]) != NULL && strstr(text_of(w, NULL), "single dimension") != NULL);
         OK(product(w, "blk.7.w"));
@@ -388,13 +387,13 @@ static void cut_short(void) {
     const char *path = save_model("cut.gguf");
     qtsa_weights_options o;
     qtsa_weights w;
-    OK(qtsa_weights_options_init(&o, sizeof o));
+    o = qtsa_weights_options_init();
     o.placement = QTSA_PLACEMENT_MAPPED;
     OK(qtsa_weights_open(path, &o, &w));
     CHECK(truncate(path, 5000) == 0);
     REFUSED(QTSA_ERR_IO, product(w, "model.layers.7.weight"), path, "shorter", "it has 5000 bytes");
     REFUSED(QTSA_ERR_IO, qtsa_weights_save(w, path_of("again.gguf"), NULL, 0, NULL, NULL), "shorter");
-    OK(qtsa_weights_set(w, "model.layers.7.weight", matrix, sizeof matrix));
+    OK(set_dense(w, "model.layers.7.weight", matrix, sizeof matrix));
     OK(product(w, "model.layers.7.weight"));
     CHECK(right(matrix, 1e-5));
     OK(qtsa_weights_free(w));
@@ -676,7 +675,7 @@ int main(int argc, char **argv) {
         for (k = 0; k < N_IN; k++) x[i][k] = sinf((float)(i * 100 + k));
     for (i = 0; i < N_OUT; i++)
         for (k = 0; k < N_IN; k++) matrix[i][k] = sinf((float)(i * 77 + k)) * (1 + (float)(k % 5) / 4);
-    OK(qtsa_backend_options_init(&o, sizeof o));
+    o = qtsa_backend_options_init();
     o.threads = 1;
     OK(qtsa_backend_create(&o, &backend));
     OK(qtsa_session_create(backend, &session));

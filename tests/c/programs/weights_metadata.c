@@ -72,7 +72,7 @@ static void is(qtsa_weights w, const char *name, int32_t type, int32_t is_array,
 static int64_t whole(qtsa_weights w, const char *name) {
     int64_t v;
     size_t n;
-    OK(qtsa_weights_metadata_ints(w, name, &v, 1, &n));
+    OK(qtsa_weights_metadata_get(w, name, QTSA_METADATA_INT, &v, 1, &n));
     CHECK(n == 1);
     return v;
 }
@@ -80,7 +80,7 @@ static int64_t whole(qtsa_weights w, const char *name) {
 static double real(qtsa_weights w, const char *name) {
     double v;
     size_t n;
-    OK(qtsa_weights_metadata_floats(w, name, &v, 1, &n));
+    OK(qtsa_weights_metadata_get(w, name, QTSA_METADATA_FLOAT, &v, 1, &n));
     CHECK(n == 1);
     return v;
 }
@@ -88,7 +88,7 @@ static double real(qtsa_weights w, const char *name) {
 static const char *string(qtsa_weights w, const char *name, size_t index) {
     static char s[64];
     size_t n;
-    OK(qtsa_weights_metadata_string_copy(w, name, index, s, sizeof s, &n));
+    OK(qtsa_weights_metadata_copy(w, name, index, s, sizeof s, &n));
     CHECK(n == strlen(s) + 1);
     return s;
 }
@@ -108,7 +108,7 @@ static void of_gguf(const char *folder) {
     int32_t bools[3];
     double reals[2];
     char s[64];
-    size_t n, i;
+    size_t n, tensors, i;
     qtsa_metadata_info info;
     qtsa_weights w;
     clock_t start;
@@ -151,11 +151,11 @@ static void of_gguf(const char *folder) {
     memcpy(content + 16, &keys, 8);
     w = open_file(folder, "metadata.gguf");
 
-    OK(qtsa_weights_metadata_count(w, &n));
+    OK(qtsa_weights_count(w, &tensors, &n));
     CHECK(n == keys);
-    OK(qtsa_weights_metadata_key_copy(w, 2, s, sizeof s, &n));
+    OK(qtsa_weights_name_copy(w, QTSA_NAME_METADATA, 2, s, sizeof s, &n));
     CHECK(strcmp(s, "u16") == 0 && n == 4);
-    REFUSED(QTSA_ERR_INVALID_ARGUMENT, qtsa_weights_metadata_key_copy(w, keys, s, sizeof s, &n), "index is 20",
+    REFUSED(QTSA_ERR_INVALID_ARGUMENT, qtsa_weights_name_copy(w, QTSA_NAME_METADATA, keys, s, sizeof s, &n), "index is 20",
             "20 keys");
 
     is(w, "u8", QTSA_METADATA_INT, 0, 1, "u8");
@@ -173,29 +173,29 @@ static void of_gguf(const char *folder) {
     CHECK(whole(w, "u8") == 200 && whole(w, "i8") == -100 && whole(w, "u16") == 60000 && whole(w, "i16") == -30000);
     CHECK(whole(w, "u32") == 4000000000 && whole(w, "i32") == -2000000000 && whole(w, "u64") == INT64_C(1) << 62);
     CHECK(whole(w, "i64") == INT64_MIN);
-    REFUSED(QTSA_ERR_INVALID_ARGUMENT, qtsa_weights_metadata_ints(w, "most", ints, 1, &n), "\"most\"",
+    REFUSED(QTSA_ERR_INVALID_ARGUMENT, qtsa_weights_metadata_get(w, "most", QTSA_METADATA_INT, ints, 1, &n), "\"most\"",
             "18446744073709551615, more than an int64");
     CHECK(real(w, "f32") == 1.5 && real(w, "f64") == 0.1);
-    OK(qtsa_weights_metadata_bools(w, "yes", bools, 1, &n));
+    OK(qtsa_weights_metadata_get(w, "yes", QTSA_METADATA_BOOL, bools, 1, &n));
     CHECK(n == 1 && bools[0] == 1);
-    OK(qtsa_weights_metadata_ints(w, "numbers", NULL, 0, &n));
+    OK(qtsa_weights_metadata_get(w, "numbers", QTSA_METADATA_INT, NULL, 0, &n));
     CHECK(n == 3);
-    OK(qtsa_weights_metadata_ints(w, "numbers", ints, 3, &n));
+    OK(qtsa_weights_metadata_get(w, "numbers", QTSA_METADATA_INT, ints, 3, &n));
     CHECK(n == 3 && ints[0] == 3 && ints[1] == -4 && ints[2] == 5);
-    OK(qtsa_weights_metadata_floats(w, "floats", reals, 2, &n));
+    OK(qtsa_weights_metadata_get(w, "floats", QTSA_METADATA_FLOAT, reals, 2, &n));
     CHECK(n == 2 && reals[0] == 0.25 && reals[1] == -(double)FLT_MAX);
-    OK(qtsa_weights_metadata_bools(w, "flags", bools, 3, &n));
+    OK(qtsa_weights_metadata_get(w, "flags", QTSA_METADATA_BOOL, bools, 3, &n));
     CHECK(n == 3 && bools[0] == 1 && bools[1] == 0 && bools[2] == 1);
-    OK(qtsa_weights_metadata_ints(w, "none", ints, 3, &n));
+    OK(qtsa_weights_metadata_get(w, "none", QTSA_METADATA_INT, ints, 3, &n));
     CHECK(n == 0);
     ints[0] = 9;
-    REFUSED(QTSA_ERR_INVALID_ARGUMENT, qtsa_weights_metadata_ints(w, "numbers", ints, 2, &n), "\"numbers\"",
+    REFUSED(QTSA_ERR_INVALID_ARGUMENT, qtsa_weights_metadata_get(w, "numbers", QTSA_METADATA_INT, ints, 2, &n), "\"numbers\"",
             "room for 2 elements, it has 3");
     CHECK(n == 3 && ints[0] == 9);
-    REFUSED(QTSA_ERR_INVALID_ARGUMENT, qtsa_weights_metadata_ints(w, "numbers", NULL, 3, &n), "values is null");
+    REFUSED(QTSA_ERR_INVALID_ARGUMENT, qtsa_weights_metadata_get(w, "numbers", QTSA_METADATA_INT, NULL, 3, &n), "values is null");
 
     CHECK(strcmp(string(w, "text", 0), "gr\xc3\xb6\xc3\x9f") == 0);
-    OK(qtsa_weights_metadata_string_copy(w, "raw", 0, s, sizeof s, &n));
+    OK(qtsa_weights_metadata_copy(w, "raw", 0, s, sizeof s, &n));
     CHECK(n == 4 && memcmp(s, "a\0\xff", 4) == 0);
     start = clock();
     for (i = 0; i < TOKENS; i++) {
@@ -204,50 +204,50 @@ static void of_gguf(const char *folder) {
         CHECK(strcmp(string(w, "tokens", i), want) == 0);
     }
     CHECK((double)(clock() - start) / CLOCKS_PER_SEC < 2); /* it does not search for each */
-    REFUSED(QTSA_ERR_INVALID_ARGUMENT, qtsa_weights_metadata_string_copy(w, "tokens", TOKENS, s, sizeof s, &n),
+    REFUSED(QTSA_ERR_INVALID_ARGUMENT, qtsa_weights_metadata_copy(w, "tokens", TOKENS, s, sizeof s, &n),
             "\"tokens\"", "no string 150000: there are 150000");
 
     /* Another type is named. */
-    REFUSED(QTSA_ERR_INVALID_ARGUMENT, qtsa_weights_metadata_ints(w, "f32", ints, 1, &n), "\"f32\"",
+    REFUSED(QTSA_ERR_INVALID_ARGUMENT, qtsa_weights_metadata_get(w, "f32", QTSA_METADATA_INT, ints, 1, &n), "\"f32\"",
             "it is f32, not whole numbers");
     CHECK(n == 0);
-    REFUSED(QTSA_ERR_INVALID_ARGUMENT, qtsa_weights_metadata_ints(w, "yes", ints, 1, &n), "it is bool");
-    REFUSED(QTSA_ERR_INVALID_ARGUMENT, qtsa_weights_metadata_floats(w, "numbers", reals, 2, &n),
+    REFUSED(QTSA_ERR_INVALID_ARGUMENT, qtsa_weights_metadata_get(w, "yes", QTSA_METADATA_INT, ints, 1, &n), "it is bool");
+    REFUSED(QTSA_ERR_INVALID_ARGUMENT, qtsa_weights_metadata_get(w, "numbers", QTSA_METADATA_FLOAT, reals, 2, &n),
             "it is an array of i32, not real numbers");
-    REFUSED(QTSA_ERR_INVALID_ARGUMENT, qtsa_weights_metadata_bools(w, "text", bools, 3, &n),
+    REFUSED(QTSA_ERR_INVALID_ARGUMENT, qtsa_weights_metadata_get(w, "text", QTSA_METADATA_BOOL, bools, 3, &n),
             "it is string, not booleans");
-    REFUSED(QTSA_ERR_INVALID_ARGUMENT, qtsa_weights_metadata_string_copy(w, "u8", 0, s, sizeof s, &n),
+    REFUSED(QTSA_ERR_INVALID_ARGUMENT, qtsa_weights_metadata_copy(w, "u8", 0, s, sizeof s, &n),
             "it is u8, not strings");
-    REFUSED(QTSA_ERR_INVALID_ARGUMENT, qtsa_weights_metadata_ints(w, "nested", ints, 3, &n), "it is an array of array");
-    OK(qtsa_weights_metadata_copy(w, "nested", s, sizeof s, &n));
+    REFUSED(QTSA_ERR_INVALID_ARGUMENT, qtsa_weights_metadata_get(w, "nested", QTSA_METADATA_INT, ints, 3, &n), "it is an array of array");
+    OK(qtsa_weights_metadata_copy(w, "nested", QTSA_WHOLE, s, sizeof s, &n));
     CHECK(strcmp(s, "[[1,2]]") == 0);
     OK(qtsa_weights_free(w));
-    REFUSED(QTSA_ERR_INVALID_HANDLE, qtsa_weights_metadata_count(w, &n), "freed");
+    REFUSED(QTSA_ERR_INVALID_HANDLE, qtsa_weights_count(w, &tensors, &n), "freed");
 }
 
 static void of_safetensors(const char *folder) {
     const char *header = "{\"__metadata__\":{\"format\":\"pt\",\"layers\":\"12\"}}";
     char s[64];
-    size_t n;
+    size_t n, tensors;
     int64_t ints[1];
     qtsa_weights w;
     size = 0;
     u64(strlen(header));
     put(header, strlen(header));
     w = open_file(folder, "metadata.safetensors");
-    OK(qtsa_weights_metadata_count(w, &n));
+    OK(qtsa_weights_count(w, &tensors, &n));
     CHECK(n == 2);
-    OK(qtsa_weights_metadata_key_copy(w, 1, s, sizeof s, &n));
+    OK(qtsa_weights_name_copy(w, QTSA_NAME_METADATA, 1, s, sizeof s, &n));
     CHECK(strcmp(s, "layers") == 0);
     is(w, "layers", QTSA_METADATA_STRING, 0, 1, "string");
     CHECK(strcmp(string(w, "format", 0), "pt") == 0 && strcmp(string(w, "layers", 0), "12") == 0);
-    REFUSED(QTSA_ERR_INVALID_ARGUMENT, qtsa_weights_metadata_ints(w, "layers", ints, 1, &n), "it is string");
+    REFUSED(QTSA_ERR_INVALID_ARGUMENT, qtsa_weights_metadata_get(w, "layers", QTSA_METADATA_INT, ints, 1, &n), "it is string");
     OK(qtsa_weights_free(w));
 
     OK(qtsa_weights_create(&w)); /* of no file */
-    OK(qtsa_weights_metadata_count(w, &n));
+    OK(qtsa_weights_count(w, &tensors, &n));
     CHECK(n == 0);
-    REFUSED(QTSA_ERR_NOT_FOUND, qtsa_weights_metadata_ints(w, "layers", ints, 1, &n), "among 0 keys");
+    REFUSED(QTSA_ERR_NOT_FOUND, qtsa_weights_metadata_get(w, "layers", QTSA_METADATA_INT, ints, 1, &n), "among 0 keys");
     OK(qtsa_weights_free(w));
 }
 

@@ -49,8 +49,8 @@ static void part(const char *name, int number, int parts, int tensors) {
     metadata[2] = qtsa_attr_int("split.tensors.count", tensors);
     metadata[3] = qtsa_attr_string("general.name", "in parts");
     OK(qtsa_weights_create(&w));
-    OK(qtsa_weights_declare(w, tensor, QTSA_DTYPE_F32, shape, 1));
-    OK(qtsa_weights_set(w, tensor, values, sizeof values));
+    OK(add_declared(w, tensor, QTSA_DTYPE_F32, shape, 1));
+    OK(set_dense(w, tensor, values, sizeof values));
     OK(qtsa_weights_save(w, path_of(name), metadata, number == 0 ? 4 : 3, NULL, NULL));
     OK(qtsa_weights_free(w));
 }
@@ -90,23 +90,23 @@ static void holds(qtsa_weights w, const char *name, float first) {
 
 static void split_gguf(void) {
     const char *names[] = {"m-00001-of-00003.gguf", "m-00002-of-00003.gguf", "m-00003-of-00003.gguf"};
-    qtsa_weights_rule rule = {"t*", "blk.*.w", 0, 0};
+    qtsa_weights_rule rule = {sizeof rule, "t*", "blk.*.w", 0, 0};
     qtsa_weights_options o;
     qtsa_weights w;
-    size_t n, i;
+    size_t n, keys, i;
     char name[16], text[32];
     for (i = 0; i < 3; i++) part(names[i], (int)i, 3, 3);
-    OK(qtsa_weights_options_init(&o, sizeof o));
+    o = qtsa_weights_options_init();
     o.rules = &rule;
     o.n_rules = 1;
     OK(qtsa_weights_open(path_of(names[0]), &o, &w));
-    OK(qtsa_weights_count(w, &n));
+    OK(qtsa_weights_count(w, &n, &keys));
     CHECK(n == 3);
     for (i = 0; i < 3; i++) {
         snprintf(name, sizeof name, "blk.%d.w", (int)i);
         holds(w, name, 10 * (float)i);
     }
-    OK(qtsa_weights_metadata_string_copy(w, "general.name", 0, text, sizeof text, &n));
+    OK(qtsa_weights_metadata_copy(w, "general.name", 0, text, sizeof text, &n));
     CHECK(strcmp(text, "in parts") == 0);
     OK(qtsa_weights_save(w, path_of("whole.gguf"), NULL, 0, NULL, NULL));
     OK(qtsa_weights_free(w));
@@ -146,12 +146,12 @@ static void sharded_safetensors(void) {
     const char *const wrong = "{\"weight_map\":{\"a\":\"one.safetensors\",\"c\":\"two.safetensors\"}}";
     const char *name = "model.safetensors.index.json";
     qtsa_weights w;
-    size_t n;
+    size_t n, keys;
     shard("one.safetensors", "a", 1);
     shard("two.safetensors", "b", 7);
     write_file(name, index, strlen(index));
     OK(qtsa_weights_open(path_of(name), NULL, &w));
-    OK(qtsa_weights_count(w, &n));
+    OK(qtsa_weights_count(w, &n, &keys));
     CHECK(n == 2);
     holds(w, "a", 1);
     holds(w, "b", 7);
@@ -174,7 +174,7 @@ static void byte_for_byte(void) {
     qtsa_weights_options o;
     qtsa_weights w;
     int i;
-    OK(qtsa_weights_options_init(&o, sizeof o));
+    o = qtsa_weights_options_init();
     for (i = 0; i < 2; i++) {
         o.placement = placements[i];
         OK(qtsa_weights_open(path_of("whole.gguf"), &o, &w));

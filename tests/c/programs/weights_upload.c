@@ -34,11 +34,11 @@ static const char *save(void) {
     OK(qtsa_weights_create(&w));
     for (m = 0; m < MATRICES; m++) {
         fill(m);
-        OK(qtsa_weights_declare(w, name_of(m), QTSA_DTYPE_F32, shape, 2));
-        OK(qtsa_weights_set(w, name_of(m), data, MATRIX_BYTES));
+        OK(add_declared(w, name_of(m), QTSA_DTYPE_F32, shape, 2));
+        OK(set_dense(w, name_of(m), data, MATRIX_BYTES));
     }
-    OK(qtsa_weights_declare(w, "norm", QTSA_DTYPE_F32, vector, 1));
-    OK(qtsa_weights_set(w, "norm", data, N_IN * 4));
+    OK(add_declared(w, "norm", QTSA_DTYPE_F32, vector, 1));
+    OK(set_dense(w, "norm", data, N_IN * 4));
     OK(qtsa_weights_save(w, path, NULL, 0, NULL, NULL));
     OK(qtsa_weights_free(w));
     return path;
@@ -47,7 +47,7 @@ static const char *save(void) {
 static qtsa_backend backend_within(uint64_t budget) {
     qtsa_backend_options o;
     qtsa_backend b;
-    OK(qtsa_backend_options_init(&o, sizeof o));
+    o = qtsa_backend_options_init();
     o.threads = 1;
     o.weights_budget_bytes = budget;
     OK(qtsa_backend_create(&o, &b));
@@ -114,15 +114,15 @@ int main(int argc, char **argv) {
     CHECK(argc == 2);
     folder = argv[1];
     path = save();
-    OK(qtsa_weights_options_init(&open, sizeof open));
+    open = qtsa_weights_options_init();
     open.placement = QTSA_PLACEMENT_MAPPED;
     OK(qtsa_weights_open(path, &open, &w));
     b = backend_within(0);
-    OK(qtsa_backend_name_copy(b, text, sizeof text, &size));
+    backend_name(b, text, sizeof text);
     per = strncmp(text, "cpu", 3) == 0 ? 0 : strncmp(text, "reference", 9) == 0 ? 2 : 1;
 
     /* Some, then the rest, then nothing. */
-    OK(qtsa_upload_options_init(&o, sizeof o));
+    o = qtsa_upload_options_init();
     o.progress = watch;
     o.user = &seen;
     o.patterns = one;
@@ -175,7 +175,7 @@ int main(int argc, char **argv) {
     OK(qtsa_weights_upload(empty, b, NULL));
     {
         const int64_t shape[] = {4};
-        OK(qtsa_weights_declare(empty, "void", QTSA_DTYPE_F32, shape, 1));
+        OK(add_declared(empty, "void", QTSA_DTYPE_F32, shape, 1));
     }
     REFUSED(QTSA_ERR_INVALID_STATE, qtsa_weights_upload(empty, b, NULL), "\"void\"", "no data");
     OK(qtsa_weights_free(empty));

@@ -124,8 +124,8 @@ static void our_product(const char *who, qtsa_backend backend) {
     for (int i = 0; i < OUT * IN; i++) w_data[i] = w_at(i / IN, i % IN);
     for (int i = 0; i < ROWS * IN; i++) x_data[i] = x_at(i / IN, i % IN);
     CALL(qtsa_weights_create, &weights);
-    CALL(qtsa_weights_declare, weights, "w", QTSA_DTYPE_F32, w_shape, 2);
-    CALL(qtsa_weights_set, weights, "w", w_data, sizeof w_data);
+    const qtsa_array w = qtsa_array_dense(QTSA_DTYPE_F32, w_shape, 2, w_data, sizeof w_data);
+    CALL(qtsa_weights_add, weights, "w", &w);
     CALL(qtsa_graph_create, "product", &graph);
     CALL(qtsa_graph_input, graph, "x", QTSA_DTYPE_F32, x_shape, 2, &in[0]);
     CALL(qtsa_graph_weight, graph, weights, "w", &in[1]);

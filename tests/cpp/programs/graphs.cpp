@@ -113,7 +113,7 @@ static void strangers(const backend &on) {
     const float numbers[] = {1, 2};
     auto w = matrix::create(second, QTSA_DTYPE_F32, {1, 2}, span(numbers));
     float z[1] = {0};
-    FAILS(QTSA_ERR_INVALID_ARGUMENT, "backend", matmul(on, numbers, 2, {job(w, z)}));
+    FAILS(QTSA_ERR_INVALID_ARGUMENT, "backend", matmul(on, numbers, 2, {product(w, z)}));
 }
 
 static void emptied(const backend &on) {
@@ -172,7 +172,7 @@ static void emptied(const backend &on) {
     auto m = matrix::create(on, QTSA_DTYPE_F32, {1, 2}, span(numbers));
     const auto mine = std::move(m);
     float z[1] = {0};
-    FAILS(QTSA_ERR_INVALID_HANDLE, "", matmul(on, numbers, 2, {job(m, z)}));
+    FAILS(QTSA_ERR_INVALID_HANDLE, "", matmul(on, numbers, 2, {product(m, z)}));
 }
 
 /* What a span is made of may stand in its place. */

@@ -63,9 +63,9 @@ int main() {
     float z[1] = {0};
     auto m = matrix::create(*on, QTSA_DTYPE_F32, {1, 2}, span<const float>(w));
     CHECK(m);
-    auto ran = matmul(*on, one, 2, {job(*m, z)}, QTSA_ONLY_IF_WORTHWHILE);
+    auto ran = matmul(*on, one, 2, {product(*m, z)}, QTSA_ONLY_IF_WORTHWHILE);
     CHECK(ran && *ran && z[0] == 32);
-    CHECK(matmul(*on, one, 3, {job(*m, z)}).error().status == QTSA_ERR_SHAPE_MISMATCH);
+    CHECK(matmul(*on, one, 3, {product(*m, z)}).error().status == QTSA_ERR_SHAPE_MISMATCH);
     CHECK(!matrix::create(*on, QTSA_DTYPE_F32, {2, 2}, span<const float>(w)));
     auto missing = active();
     CHECK(!missing && missing.error().status == QTSA_ERR_NOT_FOUND);

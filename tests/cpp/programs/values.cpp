@@ -159,8 +159,8 @@ static void files(const std::string &path) {
     const std::vector<float> values = {1, 2, 3, 4, 5, 6, 7, 8};
     w.declare("layer.0.w", QTSA_DTYPE_F32, {2, 4});
     w.set_array("layer.0.w", values.data(), QTSA_DTYPE_F32, {4, 8});  // transposed
-    w.declare("layer.1.w", QTSA_DTYPE_F32, {8});
-    w.set("layer.1.w", span(values.data(), values.size()));
+    w.add("layer.1.w", QTSA_DTYPE_F32, {8}, values);
+    w.set("layer.1.w", QTSA_DTYPE_F32, values);
     attributes metadata;
     metadata.set("general.name", "test");
     metadata.set("some", ints({1, -2}));
@@ -179,6 +179,8 @@ static void files(const std::string &path) {
     CHECK(again.metadata_string("general.name") == "test");
     CHECK(again.metadata_info("general.name").type == QTSA_METADATA_STRING);
     CHECK(again.metadata_size() == 3 && again.metadata_key(0) == "general.name");
+    CHECK(again.names() == std::vector<std::string>({"l0", "l1"}) && again.info(1).bytes == 32);
+    CHECK(again.metadata_keys() == std::vector<std::string>({"general.name", "some", "half"}));
     CHECK(again.metadata_ints("some") == std::vector<std::int64_t>({1, -2}) && again.metadata_floats("half")[0] == 0.5);
     CHECK(failing([&] { again.metadata_bools("some"); }).status() == QTSA_ERR_INVALID_ARGUMENT);
 
@@ -216,6 +218,7 @@ static void files(const std::string &path) {
     const std::vector<std::int8_t> levels(32, 3);
     const float scale = 0.5f;
     qtsa_split_matrix split{};
+    split.struct_size = sizeof split;
     split.n_out = 1, split.n_in = 32, split.bits = 8, split.is_signed = 1;
     split.levels = levels.data(), split.scales = &scale, split.scale_dtype = QTSA_DTYPE_F32;
     const auto kept = w.add_split("split", split);
@@ -231,31 +234,32 @@ static void calls(const backend &on) {
     named.set("w", span(values.data(), 2));
     auto row = matrix::create(on, named, "w");
     std::vector<float> y(6), z(2);
-    CHECK(matmul(on, x, 2, {job(w, y).bias(bias).activation(QTSA_ACTIVATION_RELU), job(row, z)}));
+    CHECK(matmul(on, x, 2, {product(w, y).bias(bias).activation(QTSA_ACTIVATION_RELU), product(row, z)}));
     CHECK(near(y[0], 22) && near(y[1], 44) && near(y[2], 0) && near(y[3], 3) && near(y[5], 0));
     CHECK(near(z[0], 21) && near(z[1], 2));
-    std::vector<job> many(20, job(row, z));  // of one y: refused, but all are read
+    std::vector<product> many(20, product(row, z));  // of one y: refused, but all are read
     CHECK(says(failing([&] { matmul(on, x, 2, many); }), "overlap"));
-    CHECK(matmul(on, span<const float>(), 2, {job(w, {})}));
+    CHECK(matmul(on, span<const float>(), 2, {product(w, {})}));
     std::vector<float> wrong(5);
-    CHECK(says(failing([&] { matmul(on, x, 2, {job(w, wrong)}); }), "job 0"));
-    CHECK(failing([&] { matmul(on, x, 3, {job(w, y)}); }).status() == QTSA_ERR_SHAPE_MISMATCH);
-    CHECK(failing([&] { matmul(on, x, 1, {job(w, {})}); }).status() == QTSA_ERR_SHAPE_MISMATCH);
+    CHECK(says(failing([&] { matmul(on, x, 2, {product(w, wrong)}); }), "product 0"));
+    CHECK(failing([&] { matmul(on, x, 3, {product(w, y)}); }).status() == QTSA_ERR_SHAPE_MISMATCH);
+    CHECK(failing([&] { matmul(on, x, 1, {product(w, {})}); }).status() == QTSA_ERR_SHAPE_MISMATCH);
 
     // Sums over windows of 3 by 3 of an image of ones; half of a border's lies outside.
     const std::vector<float> ones(18, 1.0f), nine(9, 1.0f);
     auto kernel = matrix::create(on, QTSA_DTYPE_F32, {1, 3, 3, 1}, nine);
     std::vector<float> sums(9), part(4);
-    CHECK(conv2d(on, span(nine.data(), 9), {3, 3, 1, 3}, job(kernel, sums)));
+    CHECK(conv2d(on, span(nine.data(), 9), {3, 3, 1, 3}, product(kernel, sums)));
     CHECK(near(sums[0], 4) && near(sums[1], 6) && near(sums[4], 9));
-    CHECK(conv2d(on, span(nine.data(), 9), {3, 3, 1, 3, 2}, job(kernel, part)));
+    CHECK(conv2d(on, span(nine.data(), 9), {3, 3, 1, 3, 2}, product(kernel, part)));
     CHECK(near(part[3], 4));
     qtsa_conv2d_norm norm{};
+    norm.struct_size = sizeof norm;
     norm.kind = QTSA_NORM_LAYER;
     norm.eps = 1e-5;
-    CHECK(conv2d(on, span(nine.data(), 9), {3, 3, 1, 3}, job(kernel, sums), &norm));
+    CHECK(conv2d(on, span(nine.data(), 9), {3, 3, 1, 3}, product(kernel, sums), &norm));
     CHECK(near(sums[4], 0));  // of one channel nothing is left
-    CHECK(failing([&] { conv2d(on, ones, {3, 3, 1, 3}, job(kernel, sums)); }).status() == QTSA_ERR_SHAPE_MISMATCH);
+    CHECK(failing([&] { conv2d(on, ones, {3, 3, 1, 3}, product(kernel, sums)); }).status() == QTSA_ERR_SHAPE_MISMATCH);
 
     // Equal keys: the mean of the values.
     const std::vector<float> q = {1, 2}, k = {1, 1, 1, 1}, v = {2, 4, 6, 8};
@@ -276,10 +280,10 @@ static void calls(const backend &on) {
     CHECK(near(part[0] + part[2], 1));
     CHECK(says(failing([&] { run(on, "silu", {{x, {3, 2}}}, {{y, {3, 2}}}); }), "operand 0"));
 
-    reset_stats(on);
+    stats(on, QTSA_FORMAT_TEXT, QTSA_STATS_RESET);
     CHECK(wants(on, "matmul", {1, 2, 3}));
-    set_threshold(on, "matmul", {1000, 2});
-    CHECK(threshold(on, "linear").min_flops == 1000);
+    set_threshold(on, "linear", 1000, 2);
+    CHECK(stats(on, QTSA_FORMAT_JSON).find("\"min_flops\": 1000,") != std::string::npos);
     calibrate(on, QTSA_CALIBRATE_OFF);
     CHECK(stats(on, QTSA_FORMAT_JSON)[0] == '{');
 
@@ -287,7 +291,7 @@ static void calls(const backend &on) {
     install(on);
     install(on);
     const auto found = active();
-    CHECK(found && matmul(found, x, 2, {job(w, y)}) && near(y[0], 21));
+    CHECK(found && matmul(found, x, 2, {product(w, y)}) && near(y[0], 21));
     CHECK(failing([] { install_none(); }).status() == QTSA_ERR_ALREADY_EXISTS);
     session::create(found);
 }
@@ -296,6 +300,7 @@ int main(int, char **argv) {
     const auto on = compute();
     CHECK(!on.name().empty() && on.report(QTSA_FORMAT_JSON)[0] == '{');
     CHECK(devices().back().kind == QTSA_DEVICE_CPU);
+    CHECK(devices_report().find("cpu:0") != std::string::npos && devices_report({}, QTSA_FORMAT_JSON)[0] == '{');
     expressions(on);
     state_and_dimensions(on);
     failures(on);

@@ -67,7 +67,7 @@ static void names(qtsa_backend backend) {
     char name[256], report[8192];
     size_t n;
     char **w;
-    OK(qtsa_backend_name_copy(backend, name, sizeof name, &n));
+    backend_name(backend, name, sizeof name);
     OK(qtsa_backend_report_copy(backend, QTSA_FORMAT_TEXT, report, sizeof report, &n));
     if (strncmp(name, want, strlen(want)) != 0) {
         fprintf(stderr, "auto took %s, want %s\n%s\n", name, want, report);
@@ -90,7 +90,7 @@ static void *create(void *unused) {
     names(m.backend);
     MODEL_RUNS(m.plan);
 
-    OK(qtsa_backend_options_init(&options, sizeof options));
+    options = qtsa_backend_options_init();
     options.backend = "cuda";
     if (strcmp(want, "cuda:0") == 0) {
         OK(qtsa_backend_create(&options, &backend));

@@ -68,8 +68,7 @@ function vkGetInstanceProcAddr(void *instance, const char *name) {
 
 /* The model on a backend by name. */
 static void open_on(model *m, const char *backend) {
-    qtsa_backend_options o;
-    OK(qtsa_backend_options_init(&o, sizeof o));
+    qtsa_backend_options o = qtsa_backend_options_init();
     o.backend = backend;
     OK(qtsa_backend_create(&o, &m->backend));
     m->weights = model_weights();
@@ -109,8 +108,8 @@ static void get_full(model *m, const model *cpu) {
     data[64] = 3;
     x[0] = 2;
     OK(qtsa_weights_create(&w));
-    OK(qtsa_weights_declare(w, "large", QTSA_DTYPE_F32, shape, 2));
-    OK(qtsa_weights_set(w, "large", data, sizeof data));
+    OK(add_declared(w, "large", QTSA_DTYPE_F32, shape, 2));
+    OK(set_dense(w, "large", data, sizeof data));
     OK(qtsa_graph_create("large", &g));
     OK(qtsa_graph_input(g, "x", QTSA_DTYPE_F32, x_shape, 2, &in[0]));
     OK(qtsa_graph_weight(g, w, "large", &in[1]));

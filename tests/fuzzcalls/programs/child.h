@@ -47,7 +47,7 @@ inline unsigned weight_of(const char *name) {
         unsigned weight;
     } some[] = {
         {"qtsa_backend_create", 3},
-        {"qtsa_device_count", 1},
+        {"qtsa_devices_list", 1},
         {"qtsa_backend_calibrate", 2},
         {"qtsa_weights_save", 2},
         {"qtsa_weights_open", 40},
@@ -63,15 +63,14 @@ inline unsigned weight_of(const char *name) {
         {"qtsa_matmul", 300},
         {"qtsa_conv2d", 150},
         {"qtsa_attention", 80},
-        {"qtsa_weights_set_array", 60},
-        {"qtsa_weights_declare", 600},
-        {"qtsa_weights_set", 400},
+        {"qtsa_weights_add", 600},
+        {"qtsa_weights_set", 460},
         {"qtsa_matrix_create", 200},
         {"qtsa_weights_add_split", 60},
         {"qtsa_backend_report_copy", 40},
         {"qtsa_plan_placement_copy", 60},
         {"qtsa_backend_stats_copy", 40},
-        {"qtsa_device_report_copy", 60},
+        {"qtsa_devices_report_copy", 1},
         {"qtsa_weights_report_copy", 60},
         {"qtsa_session_create", 100},
         {"qtsa_weights_upload", 60},
@@ -177,7 +176,7 @@ inline void sequence_of(Process &process, const Job &job, const Steps &all, uint
 
 inline qtsa_backend backend_named(const char *name) {
     qtsa_backend_options o;
-    must(qtsa_backend_options_init(&o, sizeof o));
+    o = qtsa_backend_options_init();
     o.backend = name;
     if (strcmp(name, "cpu") != 0 && strcmp(name, "reference") != 0) o.device = "0"; /* a software device, too */
     o.threads = 2;

@@ -77,12 +77,13 @@ inline void make_files(const std::string &folder) {
     for (int i = 0; i < 128; i++) values[i] = file_value(i);
     qtsa_weights w;
     must(qtsa_weights_create(&w));
-    must(qtsa_weights_declare(w, "w", QTSA_DTYPE_F32, matrix, 2));
-    must(qtsa_weights_set(w, "w", values, sizeof values));
-    must(qtsa_weights_declare(w, "a", QTSA_DTYPE_F32, vector, 1));
-    must(qtsa_weights_set(w, "a", values, 16));
-    must(qtsa_weights_declare(w, "b", QTSA_DTYPE_Q8_0, matrix, 2));
-    must(qtsa_weights_set_array(w, "b", values, QTSA_DTYPE_F32, nullptr, nullptr, nullptr));
+    const qtsa_array w_array = qtsa_array_dense(QTSA_DTYPE_F32, matrix, 2, values, sizeof values),
+                     a_array = qtsa_array_dense(QTSA_DTYPE_F32, vector, 1, values, 16),
+                     hollow = qtsa_array_dense(QTSA_DTYPE_Q8_0, matrix, 2, nullptr, 0);
+    must(qtsa_weights_add(w, "w", &w_array));
+    must(qtsa_weights_add(w, "a", &a_array));
+    must(qtsa_weights_add(w, "b", &hollow));
+    must(qtsa_weights_set(w, "b", &w_array));
     const qtsa_attr metadata[] = {
         qtsa_attr_int("whole", 42),
         qtsa_attr_float("real", 0.25),

@@ -49,20 +49,6 @@ T *options_of(Thread &t, size_t first) {
     return o;
 }
 
-/* For _init functions: memory of the size that is claimed, or a claim that cannot be. */
-template <class T, class F>
-void init_step(Thread &t, Function f, F function) {
-    static const size_t sizes[] = {sizeof(T), sizeof(T), sizeof(T), 0, 1, 8, sizeof(T) - 8, sizeof(T) + 8, SIZE_MAX};
-    const size_t size = t.random.of(sizes);
-    T *o = t.random.chance(3)
-               ? nullptr
-               : reinterpret_cast<T *>(t.guarded.take(t.random, size <= 4096 && size >= 8 ? size : sizeof(T), 8, 0x5A));
-    if (t.call(f, function, o, size) != QTSA_OK) return;
-    if (o->struct_size != size) t.violation("%s: struct_size is %zu", Thread::name_of(f), o->struct_size);
-    for (size_t i = sizeof(size_t); i < size; i++)
-        if (reinterpret_cast<char *>(o)[i] != 0) t.violation("%s: byte %zu is not 0", Thread::name_of(f), i);
-}
-
 /* Attributes: those of an operator, in types that it wants or others. */
 inline const qtsa_attr *attributes_of(Thread &t, const Operator *op, size_t *n, qtsa_graph g = nullptr) {
     const Operator::Attribute *known = op == nullptr ? nullptr : op->attributes;

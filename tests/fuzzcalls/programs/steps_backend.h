@@ -26,11 +26,6 @@ static void step_qtsa_version(Thread &t) {
     t.trace.ok[F_qtsa_version]++;
 }
 
-static void step_qtsa_version_require(Thread &t) {
-    static const int32_t some[] = {QTSA_VERSION, 1, 0, -1, QTSA_VERSION + 1, 10000, INT32_MAX, INT32_MIN};
-    t.CALL(qtsa_version_require, t.random.of(some));
-}
-
 static void step_qtsa_set_log_callback(Thread &t) {
     t.CALL(qtsa_set_log_callback, t.random.chance(50) ? on_log : nullptr, static_cast<void *>(&t.process));
 }
@@ -51,10 +46,6 @@ static void step_qtsa_tensor_bytes(Thread &t) {
     size_t want = 4;
     for (int32_t i = 0; i < rank; i++) want *= static_cast<size_t>(shape[i]);
     t.right(out.value() == want, "qtsa_tensor_bytes");
-}
-
-static void step_qtsa_backend_options_init(Thread &t) {
-    init_step<qtsa_backend_options>(t, F_qtsa_backend_options_init, qtsa_backend_options_init);
 }
 
 /* Options with which a backend may be had; of GPUs only where the process is to use one. */
@@ -90,8 +81,6 @@ static void step_qtsa_backend_free(Thread &t) {
 
 static void step_qtsa_backend_report_copy(Thread &t) { COPY(qtsa_backend_report_copy, t.backend(), t.flag(1)); }
 
-static void step_qtsa_backend_name_copy(Thread &t) { COPY(qtsa_backend_name_copy, t.backend()); }
-
 /* What is settled is so for the process: one backend, and no other afterwards. */
 static void step_qtsa_backend_install(Thread &t) {
     if (t.process.installs && t.random.chance(20)) {
@@ -110,13 +99,20 @@ static void step_qtsa_backend_get_active(Thread &t) {
         t.violation("the active backend was freed");
 }
 
-static void step_qtsa_device_count(Thread &t) { t.CALL(qtsa_device_count, backend_options(t), t.out<size_t>(20)); }
-
-static void step_qtsa_device_info(Thread &t) {
-    const size_t index = t.random.chance(70) ? t.random.below(3) : static_cast<size_t>(t.number());
-    t.CALL(qtsa_device_info, index, t.out<qtsa_device>());
+static void step_qtsa_devices_list(Thread &t) {
+    const qtsa_backend_options *o = backend_options(t);
+    const size_t capacity = t.random.chance(50) ? 0 : t.random.below(3);
+    qtsa_device *devices = capacity == 0 && t.random.chance(80) ? nullptr : t.memory<qtsa_device>(capacity);
+    if (devices != nullptr && capacity > 0) devices->struct_size = t.random.chance(90) ? sizeof *devices : 8;
+    Out<size_t> count = t.out<size_t>(20);
+    count.kept_on_failure = true;
+    const qtsa_status s = t.CALL(qtsa_devices_list, o, devices, capacity, count);
+    if (s == QTSA_OK && devices != nullptr && *count.p > capacity)
+        t.violation("qtsa_devices_list: %zu devices in room for %zu", *count.p, capacity);
 }
 
-static void step_qtsa_device_report_copy(Thread &t) { COPY(qtsa_device_report_copy, t.flag(1)); }
+static void step_qtsa_devices_report_copy(Thread &t) {
+    COPY(qtsa_devices_report_copy, backend_options(t), t.flag(1));
+}
 
 #endif

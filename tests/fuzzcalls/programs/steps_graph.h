@@ -147,10 +147,6 @@ static void step_qtsa_session_write(Thread &t) {
 
 static void step_qtsa_session_cancel(Thread &t) { t.CALL(qtsa_session_cancel, t.session()); }
 
-static void step_qtsa_plan_options_init(Thread &t) {
-    init_step<qtsa_plan_options>(t, F_qtsa_plan_options_init, qtsa_plan_options_init);
-}
-
 static const qtsa_plan_options *plan_options(Thread &t) {
     static const int32_t instances[] = {0, 0, 1, 2, -1, INT32_MAX, INT32_MIN};
     qtsa_plan_options *o = options_of<qtsa_plan_options>(t, sizeof *o);
@@ -172,14 +168,6 @@ static void step_qtsa_plan_create(Thread &t) { create_plan(t, t.session(), t.gra
 
 static void step_qtsa_plan_free(Thread &t) { t.CALL(qtsa_plan_free, t.plan()); }
 
-static void step_qtsa_plan_input_index(Thread &t) {
-    t.CALL(qtsa_plan_input_index, t.plan(), t.name(), t.out<size_t>());
-}
-
-static void step_qtsa_plan_output_index(Thread &t) {
-    t.CALL(qtsa_plan_output_index, t.plan(), t.name(), t.out<size_t>());
-}
-
 /* Values of dynamic dimensions. */
 static const int64_t *any_dims(Thread &t, size_t *n) {
     *n = t.random.chance(70) ? 0 : t.random.below(4);
@@ -190,28 +178,25 @@ static const int64_t *any_dims(Thread &t, size_t *n) {
     return p;
 }
 
-static void step_qtsa_plan_input_info(Thread &t) {
-    size_t n;
-    const int64_t *dims = any_dims(t, &n);
-    const size_t index = t.random.chance(90) ? t.random.below(3) : static_cast<size_t>(t.number());
-    t.CALL(qtsa_plan_input_info, t.plan(), index, dims, n, t.out<qtsa_tensor_info>());
+static int32_t port_kind(Thread &t) {
+    return t.random.chance(95) ? static_cast<int32_t>(t.random.between(1, 2)) : t.flag(3);
 }
 
-static void step_qtsa_plan_output_info(Thread &t) {
+static void step_qtsa_plan_find(Thread &t) {
+    t.CALL(qtsa_plan_find, t.plan(), port_kind(t), t.name(), t.out<size_t>());
+}
+
+static void step_qtsa_plan_info(Thread &t) {
     size_t n;
     const int64_t *dims = any_dims(t, &n);
     const size_t index = t.random.chance(90) ? t.random.below(3) : static_cast<size_t>(t.number());
-    t.CALL(qtsa_plan_output_info, t.plan(), index, dims, n, t.out<qtsa_tensor_info>());
+    t.CALL(qtsa_plan_info, t.plan(), port_kind(t), index, dims, n, t.out<qtsa_tensor_info>());
 }
 
 static void step_qtsa_plan_prepare(Thread &t) {
     size_t n;
     const int64_t *dims = any_dims(t, &n);
     t.CALL(qtsa_plan_prepare, t.plan(), dims, n);
-}
-
-static void step_qtsa_run_options_init(Thread &t) {
-    init_step<qtsa_run_options>(t, F_qtsa_run_options_init, qtsa_run_options_init);
 }
 
 /* Runs a plan with inputs and outputs of the right number and size, mostly. */
@@ -223,14 +208,14 @@ static void run_plan(Thread &t, qtsa_plan p) {
     qtsa_output *out = t.memory<qtsa_output>(6);
     size_t n_in = 0, n_out = 0;
     const Out<qtsa_tensor_info> info = t.out<qtsa_tensor_info>(0);
-    while (n_in < 6 && t.CALL(qtsa_plan_input_info, p, n_in, dims, n_dims, info) == QTSA_OK) {
+    while (n_in < 6 && t.CALL(qtsa_plan_info, p, int32_t(QTSA_INPUT), n_in, dims, n_dims, info) == QTSA_OK) {
         qtsa_input &i = in[n_in++];
         i.bytes = static_cast<size_t>(info.p->bytes);
         if (t.random.chance(4)) i.bytes = t.random.below(64);
         i.data = i.bytes > Guarded::most || t.random.chance(3) ? nullptr : t.content(info.p->dtype, i.bytes);
         if (i.data != nullptr && t.random.chance(2)) i.bytes = SIZE_MAX;
     }
-    while (n_out < 6 && t.CALL(qtsa_plan_output_info, p, n_out, dims, n_dims, info) == QTSA_OK) {
+    while (n_out < 6 && t.CALL(qtsa_plan_info, p, int32_t(QTSA_OUTPUT), n_out, dims, n_dims, info) == QTSA_OK) {
         qtsa_output &o = out[n_out++];
         o.bytes = static_cast<size_t>(info.p->bytes);
         if (t.random.chance(4)) o.bytes = t.random.below(64);

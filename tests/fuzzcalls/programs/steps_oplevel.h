@@ -8,10 +8,6 @@
 /* More elements than any memory has: to be refused, whatever they belong to. */
 static const int64_t far_sizes[] = {INT64_MAX, INT64_C(1) << 60, INT64_C(1) << 48, INT64_MIN, -1};
 
-static void step_qtsa_matrix_desc_init(Thread &t) {
-    init_step<qtsa_matrix_desc>(t, F_qtsa_matrix_desc_init, qtsa_matrix_desc_init);
-}
-
 static void step_qtsa_matrix_create(Thread &t) {
     qtsa_matrix_desc *d = options_of<qtsa_matrix_desc>(t, sizeof *d);
     if (d != nullptr && d->struct_size == sizeof *d) {
@@ -52,12 +48,13 @@ static void step_qtsa_matrix_bytes(Thread &t) { t.CALL(qtsa_matrix_bytes, t.matr
  * for which there is memory, whatever the matrix. */
 static void step_qtsa_matmul(Thread &t) {
     static const int64_t depths[] = {1, 2, 4, 32, 32, 64};
-    const size_t n_jobs = t.random.chance(70) ? 1 : t.random.below(4);
+    const size_t n_products = t.random.chance(70) ? 1 : t.random.below(4);
     int64_t rows = t.random.between(0, 5), depth = t.random.of(depths);
     const float *x = static_cast<const float *>(t.content(QTSA_DTYPE_F32, static_cast<size_t>(rows * depth * 4)));
-    qtsa_job *jobs = t.memory<qtsa_job>(n_jobs);
-    for (size_t i = 0; i < n_jobs; i++) {
-        qtsa_job &j = jobs[i];
+    qtsa_product *products = t.memory<qtsa_product>(n_products);
+    if (n_products > 0) products->struct_size = t.random.chance(98) ? sizeof *products : 8;
+    for (size_t i = 0; i < n_products; i++) {
+        qtsa_product &j = products[i];
         j.weight = t.matrix();
         j.n_out = t.random.of(depths);
         if (t.random.chance(30))
@@ -73,11 +70,12 @@ static void step_qtsa_matmul(Thread &t) {
     if (t.random.chance(2)) rows = t.random.of(far_sizes);
     if (t.random.chance(2)) depth = t.random.of(far_sizes);
     t.CALL(qtsa_matmul, t.backend(), t.random.chance(2) ? nullptr : x, rows, depth,
-           t.random.chance(98) ? jobs : nullptr, t.claim(n_jobs), t.flag(3));
+           t.random.chance(98) ? products : nullptr, t.claim(n_products), t.flag(3));
 }
 
 static void step_qtsa_conv2d(Thread &t) {
     qtsa_conv2d_geometry *g = t.memory<qtsa_conv2d_geometry>(1);
+    g->struct_size = t.random.chance(98) ? sizeof *g : 0;
     static const int64_t kernels[] = {1, 1, 2, 3, 4}, channels[] = {1, 2, 4, 32};
     g->h = t.random.between(1, 6);
     g->w = t.random.between(1, 6);
@@ -88,7 +86,8 @@ static void step_qtsa_conv2d(Thread &t) {
     g->ow = (g->w + 2 * (g->k / 2) - g->k) / g->stride + 1;
     const float *x =
         static_cast<const float *>(t.content(QTSA_DTYPE_F32, static_cast<size_t>(g->h * g->w * g->c_in * 4)));
-    qtsa_job *j = t.memory<qtsa_job>(1);
+    qtsa_product *j = t.memory<qtsa_product>(1);
+    j->struct_size = t.random.chance(98) ? sizeof *j : SIZE_MAX;
     static const int64_t outs[] = {1, 2, 4, 32, 64};
     j->weight = t.matrix();
     j->n_out = t.random.of(outs);
@@ -100,6 +99,7 @@ static void step_qtsa_conv2d(Thread &t) {
         t.random.chance(2) ? nullptr : reinterpret_cast<float *>(t.guarded.take(t.random, static_cast<size_t>(y * 4)));
     qtsa_conv2d_norm *norm = t.random.chance(60) ? nullptr : t.memory<qtsa_conv2d_norm>(1);
     if (norm != nullptr) {
+        norm->struct_size = t.random.chance(98) ? sizeof *norm : 16;
         norm->kind = t.flag(2);
         norm->silu = t.flag(1);
         norm->groups = t.random.chance(80) ? 1 : t.number();
@@ -134,14 +134,22 @@ static void step_qtsa_attention(Thread &t) {
     const int32_t causal = t.flag(1);
     const int64_t window = t.random.chance(80) ? 0 : t.number();
     if (t.random.chance(5)) sizes[t.random.below(5)] = t.random.of(far_sizes);
-    t.CALL(qtsa_attention, t.backend(), in[0], in[1], in[2], sizes[0], sizes[1], sizes[2], sizes[3], sizes[4], causal,
-           window, t.random.chance(80) ? t.random.of(scales) : t.real(), out, t.flag(3));
+    qtsa_attention_desc *d = t.memory<qtsa_attention_desc>(1);
+    d->struct_size = t.random.chance(98) ? sizeof *d : 40;
+    d->q = in[0], d->k = in[1], d->v = in[2], d->out = out;
+    d->tq = sizes[0], d->tk = sizes[1], d->heads = sizes[2], d->kv_heads = sizes[3], d->head_dim = sizes[4];
+    d->causal = causal, d->window = window;
+    d->scale = t.random.chance(80) ? t.random.of(scales) : t.real();
+    if (t.random.chance(1)) d->reserved = 1;
+    t.CALL(qtsa_attention, t.backend(), t.random.chance(1) ? nullptr : static_cast<const qtsa_attention_desc *>(d),
+           t.flag(3));
 }
 
 static qtsa_operand operand(Thread &t, qtsa_dtype dtype) {
     static const int64_t sizes[] = {1, 2, 4, 4, 32};
     qtsa_operand o;
     memset(&o, 0, sizeof o);
+    o.struct_size = sizeof o;
     if (t.random.chance(10)) {
         o.matrix = t.matrix();
         return o;
@@ -181,7 +189,8 @@ static void step_qtsa_op_run(Thread &t) {
     for (size_t i = 0; i < 8 && op->inputs[i].most_rank != 0; i++) {
         if (op->inputs[i].optional && t.random.chance(60)) {
             tensors[n] = QTSA_NONE;
-            memset(&in[n++], 0, sizeof *in);
+            memset(&in[n], 0, sizeof *in);
+            in[n++].struct_size = sizeof *in;
             continue;
         }
         do {
@@ -203,6 +212,7 @@ static void step_qtsa_op_run(Thread &t) {
             const Out<qtsa_tensor_info> info = t.out<qtsa_tensor_info>(0);
             if (t.CALL(qtsa_graph_info, g.value(), results[i], info) != QTSA_OK) continue;
             memset(&out[i], 0, sizeof out[i]);
+            out[i].struct_size = sizeof out[i];
             out[i].dtype = info.p->dtype;
             out[i].rank = info.p->rank;
             memcpy(out[i].shape, info.p->shape, sizeof out[i].shape);
@@ -229,20 +239,24 @@ static void step_qtsa_backend_wants(Thread &t) {
     t.CALL(qtsa_backend_wants, t.backend(), op, t.random.chance(2) ? nullptr : shape, t.claim(n), t.out<int32_t>());
 }
 
-static void step_qtsa_backend_threshold_get(Thread &t) {
-    t.CALL(qtsa_backend_threshold_get, t.backend(), operator_name(t), t.out<qtsa_threshold>());
+static void step_qtsa_backend_calibrate(Thread &t) {
+    qtsa_calibrate_options *o = options_of<qtsa_calibrate_options>(t, sizeof *o);
+    if (o != nullptr && o->struct_size == sizeof *o) {
+        o->how = t.random.chance(80) ? int32_t(QTSA_CALIBRATE_KEEP) : t.flag(3);
+        if (t.random.chance(3)) o->reserved = t.flag(1);
+        const size_t n = t.random.below(3);
+        qtsa_threshold *thresholds = t.memory<qtsa_threshold>(n);
+        for (size_t i = 0; i < n; i++) thresholds[i] = {sizeof *thresholds, operator_name(t), t.real(), t.real()};
+        if (n > 0 && t.random.chance(3)) thresholds->struct_size = 8;
+        o->thresholds = t.random.chance(2) ? nullptr : thresholds;
+        o->n_thresholds = t.claim(n);
+    }
+    t.CALL(qtsa_backend_calibrate, t.backend(), o);
 }
 
-static void step_qtsa_backend_threshold_set(Thread &t) {
-    qtsa_threshold *to = t.random.chance(3) ? nullptr : t.memory<qtsa_threshold>(1);
-    if (to != nullptr) *to = {t.real(), t.real()};
-    t.CALL(qtsa_backend_threshold_set, t.backend(), operator_name(t), to);
+static void step_qtsa_backend_stats_copy(Thread &t) {
+    const int32_t format = t.flag(1);
+    COPY(qtsa_backend_stats_copy, t.backend(), format, t.flag(1));
 }
-
-static void step_qtsa_backend_calibrate(Thread &t) { t.CALL(qtsa_backend_calibrate, t.backend(), t.flag(2)); }
-
-static void step_qtsa_backend_stats_copy(Thread &t) { COPY(qtsa_backend_stats_copy, t.backend(), t.flag(1)); }
-
-static void step_qtsa_backend_stats_reset(Thread &t) { t.CALL(qtsa_backend_stats_reset, t.backend()); }
 
 #endif

@@ -12,10 +12,6 @@ static void step_qtsa_weights_create(Thread &t) {
 
 static void step_qtsa_weights_free(Thread &t) { t.CALL(qtsa_weights_free, t.weights()); }
 
-static void step_qtsa_weights_options_init(Thread &t) {
-    init_step<qtsa_weights_options>(t, F_qtsa_weights_options_init, qtsa_weights_options_init);
-}
-
 static const char *path(Thread &t) {
     if (t.random.chance(2)) return nullptr;
     if (t.random.chance(4)) return t.text(t.any_text());
@@ -33,6 +29,7 @@ static const qtsa_weights_options *weights_options(Thread &t) {
     if (t.random.chance(50)) {
         const size_t n = t.random.below(4);
         qtsa_weights_rule *rules = t.memory<qtsa_weights_rule>(n);
+        if (n > 0) rules->struct_size = t.random.chance(98) ? sizeof *rules : 8;
         for (size_t i = 0; i < n; i++) {
             rules[i].pattern = t.random.chance(2) ? nullptr : t.random.of(patterns);
             if (t.random.chance(20)) rules[i].rename = t.random.of(patterns);
@@ -48,7 +45,7 @@ static const qtsa_weights_options *weights_options(Thread &t) {
         const size_t n = t.random.chance(70) ? 32 : t.random.below(40);
         float *columns = t.memory<float>(n);
         for (size_t i = 0; i < n; i++) columns[i] = t.random.chance(80) ? 1.0f : static_cast<float>(t.real());
-        *importance = qtsa_importance{t.name(), t.random.chance(3) ? nullptr : columns, n};
+        *importance = qtsa_importance{sizeof *importance, t.name(), t.random.chance(3) ? nullptr : columns, n};
         o->importance = importance;
         o->n_importance = t.claim(1);
     }
@@ -69,10 +66,6 @@ static void step_qtsa_weights_plan_memory(Thread &t) {
 
 static void step_qtsa_weights_report_copy(Thread &t) { COPY(qtsa_weights_report_copy, t.weights(), t.flag(1)); }
 
-static void step_qtsa_upload_options_init(Thread &t) {
-    init_step<qtsa_upload_options>(t, F_qtsa_upload_options_init, qtsa_upload_options_init);
-}
-
 static void step_qtsa_weights_upload(Thread &t) {
     qtsa_upload_options *o = options_of<qtsa_upload_options>(t, sizeof *o);
     if (o != nullptr && o->struct_size == sizeof *o) {
@@ -90,23 +83,44 @@ static void step_qtsa_weights_device_bytes(Thread &t) {
     t.CALL(qtsa_weights_device_bytes, t.weights(), t.backend(), t.out<uint64_t>());
 }
 
-static void step_qtsa_weights_declare(Thread &t) {
-    int32_t rank;
-    const int64_t *shape = t.shape(&rank);
-    t.CALL(qtsa_weights_declare, t.weights(), t.name(), t.dtype(), shape, rank);
-}
-
 /* What a tensor of a name is, if there is one. */
 static bool named(Thread &t, qtsa_weights w, const char *name, qtsa_tensor_info *info) {
-    const Out<size_t> index = t.out<size_t>(0);
     const Out<qtsa_tensor_info> out = t.out<qtsa_tensor_info>(0);
-    if (t.CALL(qtsa_weights_find, w, name, index) != QTSA_OK) return false;
-    if (t.CALL(qtsa_weights_info, w, index.value(), out) != QTSA_OK) return false;
+    if (t.CALL(qtsa_weights_info, w, name, size_t(0), out) != QTSA_OK) return false;
     *info = out.value();
     return true;
 }
 
-static void step_qtsa_weights_set(Thread &t) {
+/* An array without elements, of a size that a host could have. */
+static qtsa_array *array(Thread &t) {
+    qtsa_array *a = t.memory<qtsa_array>(1);
+    static const size_t odd[] = {0, 8, sizeof *a - 8, sizeof *a + 8, SIZE_MAX};
+    a->struct_size = t.random.chance(98) ? sizeof *a : t.random.of(odd);
+    return a;
+}
+
+static size_t odd_bytes(Thread &t, size_t bytes) {
+    return t.random.chance(97) ? bytes : t.random.chance(50) ? SIZE_MAX : bytes + (size_t(1) << 60);
+}
+
+static void step_qtsa_weights_add(Thread &t) {
+    qtsa_array *a = array(t);
+    int32_t rank;
+    const int64_t *shape = t.shape(&rank);
+    a->dtype = t.dtype();
+    a->rank = rank;
+    for (int32_t i = 0; shape != nullptr && i < rank && i < QTSA_MAX_RANK; i++) a->shape[i] = shape[i];
+    const size_t bytes = Thread::bytes_of(a->dtype, a->shape, a->rank);
+    if (bytes > 0 && t.random.chance(40)) {
+        a->data = t.content(a->dtype, bytes);
+        a->bytes = odd_bytes(t, bytes);
+    } else if (t.random.chance(3)) {
+        a->bytes = 7;
+    }
+    t.CALL(qtsa_weights_add, t.weights(), t.name(), t.random.chance(2) ? nullptr : static_cast<const qtsa_array *>(a));
+}
+
+static void set_dense(Thread &t) {
     const qtsa_weights w = t.weights();
     const char *name = t.name();
     qtsa_tensor_info info;
@@ -116,16 +130,15 @@ static void step_qtsa_weights_set(Thread &t) {
         bytes = static_cast<size_t>(info.bytes);
         dtype = info.dtype;
     }
-    const void *data = t.random.chance(2) ? nullptr : t.content(dtype, bytes);
-    t.CALL(qtsa_weights_set, w, name, data,
-           t.random.chance(97)   ? bytes
-           : t.random.chance(50) ? SIZE_MAX
-                                 : bytes + (size_t(1) << 60));
+    qtsa_array *a = array(t);
+    a->data = t.random.chance(2) ? nullptr : t.content(dtype, bytes);
+    a->bytes = odd_bytes(t, bytes);
+    t.CALL(qtsa_weights_set, w, name, t.random.chance(1) ? nullptr : static_cast<const qtsa_array *>(a));
 }
 
 /* An array with strides, all of which lies where there is memory. Another thread may put
  * another tensor under the name in between, so that only tensors of one's own are set. */
-static void step_qtsa_weights_set_array(Thread &t) {
+static void set_strided(Thread &t) {
     const Out<qtsa_weights> made = t.out<qtsa_weights>(0);
     if (t.CALL(qtsa_weights_create, made) != QTSA_OK) return;
     const qtsa_weights w = made.value();
@@ -135,7 +148,8 @@ static void step_qtsa_weights_set_array(Thread &t) {
     for (int32_t i = 0; i < rank; i++) n *= shape[i] = t.random.chance(30) ? 32 : t.random.between(1, 5);
     if (n > 20000) n = 1, shape[0] = shape[1] = shape[2] = shape[3] = 1;
     static const qtsa_dtype to[] = {1, 1, 2, 3, 8, 9, 10, 11, 32, 33, 34, 35, 36, 64, 65, 50};
-    t.CALL(qtsa_weights_declare, w, "a", t.random.of(to), shape, rank);
+    const qtsa_array hollow = qtsa_array_dense(t.random.of(to), shape, rank, nullptr, 0);
+    t.CALL(qtsa_weights_add, w, "a", static_cast<const qtsa_array *>(&hollow));
     t.keep(WEIGHTS, w);
 
     const qtsa_dtype from = t.random.chance(60) ? QTSA_DTYPE_F32 : t.dtype();
@@ -157,17 +171,35 @@ static void step_qtsa_weights_set_array(Thread &t) {
     /* Memory is given back at the step's end, so what is lent must not outlive it: the
      * weights go first. */
     const bool lends = t.random.chance(30);
-    const void *given = t.random.chance(2) ? nullptr : static_cast<const void *>(data);
+    qtsa_array *a = array(t);
+    a->dtype = from;
+    if (t.random.chance(50)) {
+        a->rank = rank;
+        for (int32_t i = 0; i < rank; i++) a->shape[i] = shape[i];
+        if (rank > 0 && t.random.chance(5)) a->shape[0]++;
+    }
+    a->data = t.random.chance(2) ? nullptr : data;
+    a->bytes = dense ? Thread::bytes_of(from, shape, rank) : t.random.chance(98) ? 0 : 8;
+    a->strides = dense ? nullptr : strides;
+    a->release = lends ? on_release : nullptr;
+    a->user = &t.process;
     const qtsa_status s =
-        t.CALL(qtsa_weights_set_array, w, t.random.chance(95) ? "a" : t.name(), given, from, dense ? nullptr : strides,
-               lends ? on_release : nullptr, static_cast<void *>(&t.process));
+        t.CALL(qtsa_weights_set, w, t.random.chance(95) ? "a" : t.name(), static_cast<const qtsa_array *>(a));
     if (!lends || s != QTSA_OK) return;
     t.process.lent++;
     t.drop(WEIGHTS, w);
 }
 
+static void step_qtsa_weights_set(Thread &t) {
+    if (t.random.chance(85))
+        set_dense(t);
+    else
+        set_strided(t);
+}
+
 static qtsa_split_matrix *split_matrix(Thread &t) {
     qtsa_split_matrix *m = t.memory<qtsa_split_matrix>(1);
+    m->struct_size = t.random.chance(98) ? sizeof *m : 8;
     static const int64_t ins[] = {32, 64, 96, 256, 8, 2, 40};
     m->n_out = t.random.between(1, 4);
     m->n_in = t.random.of(ins);
@@ -232,62 +264,49 @@ static void step_qtsa_weights_add_split(Thread &t) {
            t.out<qtsa_split_report>());
 }
 
-static void step_qtsa_weights_count(Thread &t) { t.CALL(qtsa_weights_count, t.weights(), t.out<size_t>()); }
-
-static void step_qtsa_weights_find(Thread &t) { t.CALL(qtsa_weights_find, t.weights(), t.name(), t.out<size_t>()); }
-
 static size_t tensor_index(Thread &t) {
     return t.random.chance(85) ? t.random.below(3) : static_cast<size_t>(t.number());
 }
 
-static void step_qtsa_weights_info(Thread &t) {
-    t.CALL(qtsa_weights_info, t.weights(), tensor_index(t), t.out<qtsa_tensor_info>());
+static void step_qtsa_weights_count(Thread &t) {
+    t.CALL(qtsa_weights_count, t.weights(), t.out<size_t>(), t.out<size_t>());
 }
 
-static void step_qtsa_weights_name_copy(Thread &t) { COPY(qtsa_weights_name_copy, t.weights(), tensor_index(t)); }
+static void step_qtsa_weights_info(Thread &t) {
+    const bool by_name = t.random.chance(50);
+    const char *name = by_name ? t.name() : nullptr;
+    const size_t index = by_name && t.random.chance(95) ? 0 : tensor_index(t);
+    t.CALL(qtsa_weights_info, t.weights(), name, index, t.out<qtsa_tensor_info>());
+}
+
+static void step_qtsa_weights_name_copy(Thread &t) {
+    const int32_t kind = t.random.chance(95) ? static_cast<int32_t>(t.random.between(1, 2)) : t.flag(3);
+    COPY(qtsa_weights_name_copy, t.weights(), kind, tensor_index(t));
+}
 
 static const char *key(Thread &t) { return t.random.chance(80) ? t.text(t.random.of(metadata_keys)) : t.name(); }
-
-static void step_qtsa_weights_metadata_copy(Thread &t) { COPY(qtsa_weights_metadata_copy, t.weights(), key(t)); }
-
-static void step_qtsa_weights_metadata_count(Thread &t) {
-    t.CALL(qtsa_weights_metadata_count, t.weights(), t.out<size_t>());
-}
-
-static void step_qtsa_weights_metadata_key_copy(Thread &t) {
-    COPY(qtsa_weights_metadata_key_copy, t.weights(), tensor_index(t));
-}
 
 static void step_qtsa_weights_metadata_info(Thread &t) {
     t.CALL(qtsa_weights_metadata_info, t.weights(), key(t), t.out<qtsa_metadata_info>());
 }
 
-/* Reads an array of numbers into room for some. */
-template <class T, class F>
-static void metadata_numbers(Thread &t, Function f, F function) {
+static void step_qtsa_weights_metadata_copy(Thread &t) {
+    const int64_t index = t.random.chance(50) ? QTSA_WHOLE : static_cast<int64_t>(tensor_index(t));
+    COPY(qtsa_weights_metadata_copy, t.weights(), key(t), index);
+}
+
+/* Reads an array of numbers into room for some: none is larger than 8 bytes. */
+static void step_qtsa_weights_metadata_get(Thread &t) {
     const size_t capacity = t.random.below(6);
-    T *values = t.random.chance(20) ? nullptr : t.memory<T>(capacity);
+    void *values = t.random.chance(20) ? nullptr : t.memory<int64_t>(capacity);
+    const int32_t type = t.random.chance(95) ? static_cast<int32_t>(t.random.between(1, 3)) : t.flag(6);
     Out<size_t> count = t.out<size_t>();
     count.kept_on_failure = true;
-    const qtsa_status s = t.call(f, function, t.weights(), key(t), values, capacity, count);
+    const qtsa_status s = t.CALL(qtsa_weights_metadata_get, t.weights(), key(t), type, values, capacity, count);
     if (s == QTSA_OK && values != nullptr && *count.p > capacity)
-        t.violation("%s: %zu values in room for %zu", Thread::name_of(f), *count.p, capacity);
+        t.violation("qtsa_weights_metadata_get: %zu values in room for %zu", *count.p, capacity);
     if (s != QTSA_OK && s != QTSA_ERR_INVALID_ARGUMENT && count.p != nullptr && *count.p != 0)
-        t.violation("%s gave %s and %zu values", Thread::name_of(f), qtsa_status_name(s), *count.p);
-}
-
-static void step_qtsa_weights_metadata_ints(Thread &t) {
-    metadata_numbers<int64_t>(t, F_qtsa_weights_metadata_ints, qtsa_weights_metadata_ints);
-}
-static void step_qtsa_weights_metadata_floats(Thread &t) {
-    metadata_numbers<double>(t, F_qtsa_weights_metadata_floats, qtsa_weights_metadata_floats);
-}
-static void step_qtsa_weights_metadata_bools(Thread &t) {
-    metadata_numbers<int32_t>(t, F_qtsa_weights_metadata_bools, qtsa_weights_metadata_bools);
-}
-
-static void step_qtsa_weights_metadata_string_copy(Thread &t) {
-    COPY(qtsa_weights_metadata_string_copy, t.weights(), key(t), tensor_index(t));
+        t.violation("qtsa_weights_metadata_get gave %s and %zu values", qtsa_status_name(s), *count.p);
 }
 
 static void step_qtsa_weights_save(Thread &t) {

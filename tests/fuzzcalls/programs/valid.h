@@ -67,10 +67,12 @@ inline bool valid_plans(Thread &t) {
     static const qtsa_dtype types[] = {QTSA_DTYPE_F32, QTSA_DTYPE_F16, QTSA_DTYPE_BF16};
     Own<qtsa_weights> weights(t, WEIGHTS);
     RIGHT(qtsa_weights_create, weights.out());
-    RIGHT(qtsa_weights_declare, weights.h, "w", t.random.of(types), w_shape, 2);
-    RIGHT(qtsa_weights_declare, weights.h, "b", QTSA_DTYPE_F32, b_shape, 1);
-    RIGHT(qtsa_weights_set_array, weights.h, "w", guarded(t, w), QTSA_DTYPE_F32, nullptr, nullptr, nullptr);
-    RIGHT(qtsa_weights_set, weights.h, "b", guarded(t, b), b.size() * 4);
+    const qtsa_array hollow = qtsa_array_dense(t.random.of(types), w_shape, 2, nullptr, 0),
+                     w_array = qtsa_array_dense(QTSA_DTYPE_F32, w_shape, 2, guarded(t, w), w.size() * 4),
+                     b_array = qtsa_array_dense(QTSA_DTYPE_F32, b_shape, 1, guarded(t, b), b.size() * 4);
+    RIGHT(qtsa_weights_add, weights.h, "w", &hollow);
+    RIGHT(qtsa_weights_set, weights.h, "w", &w_array);
+    RIGHT(qtsa_weights_add, weights.h, "b", &b_array);
 
     Own<qtsa_graph> graph(t, GRAPH), sums(t, GRAPH);
     qtsa_tensor in[3], sum, y, twice, running;
@@ -120,8 +122,7 @@ inline bool valid_plans(Thread &t) {
             for (float f : z) want.push_back(s += 2 * double(f));
             const qtsa_input input = {guarded(t, z), z.size() * 4};
             const qtsa_output output = {guarded_room(t, z.size()), z.size() * 4};
-            qtsa_run_options o;
-            RIGHT(qtsa_run_options_init, &o, sizeof o);
+            qtsa_run_options o = qtsa_run_options_init();
             o.dims = &length;
             o.n_dims = 1;
             o.threads = static_cast<int32_t>(t.random.between(0, 2));
@@ -183,20 +184,20 @@ inline bool valid_state(Thread &t) {
 }
 
 inline bool valid_matmul(Thread &t) {
-    const int64_t rows = t.random.between(1, 6), n_in = t.random.between(1, 70), n_jobs = t.random.between(1, 3);
+    const int64_t rows = t.random.between(1, 6), n_in = t.random.between(1, 70), n_products = t.random.between(1, 3);
     const qtsa_backend backend = t.main_backend();
     const std::vector<float> x = wholes(t, static_cast<size_t>(rows * n_in));
     std::vector<float> weights[3], biases[3];
-    qtsa_job jobs[3];
+    qtsa_product products[3];
     Own<qtsa_matrix> m0(t, MATRIX), m1(t, MATRIX), m2(t, MATRIX);
     Own<qtsa_matrix> *owned[] = {&m0, &m1, &m2};
-    memset(jobs, 0, sizeof jobs);
-    for (int64_t j = 0; j < n_jobs; j++) {
+    memset(products, 0, sizeof products);
+    products[0].struct_size = sizeof products[0];
+    for (int64_t j = 0; j < n_products; j++) {
         const int64_t n_out = t.random.between(1, 30);
         weights[j] = wholes(t, static_cast<size_t>(n_in * n_out));
         biases[j] = wholes(t, static_cast<size_t>(n_out));
-        qtsa_matrix_desc d;
-        RIGHT(qtsa_matrix_desc_init, &d, sizeof d);
+        qtsa_matrix_desc d = qtsa_matrix_desc_init();
         d.dtype = QTSA_DTYPE_F32;
         d.rank = 2;
         d.shape[0] = n_out;
@@ -204,29 +205,30 @@ inline bool valid_matmul(Thread &t) {
         d.data = guarded(t, weights[j]);
         d.bytes = weights[j].size() * 4;
         RIGHT(qtsa_matrix_create, backend, &d, owned[j]->out());
-        jobs[j].weight = owned[j]->h;
-        jobs[j].bias = guarded(t, biases[j]);
-        jobs[j].n_out = n_out;
-        jobs[j].y = guarded_room(t, static_cast<size_t>(rows * n_out));
-        jobs[j].activation = t.random.chance(50) ? QTSA_ACTIVATION_RELU : QTSA_ACTIVATION_NONE;
+        products[j].weight = owned[j]->h;
+        products[j].bias = guarded(t, biases[j]);
+        products[j].n_out = n_out;
+        products[j].y = guarded_room(t, static_cast<size_t>(rows * n_out));
+        products[j].activation = t.random.chance(50) ? QTSA_ACTIVATION_RELU : QTSA_ACTIVATION_NONE;
     }
-    RIGHT(qtsa_matmul, backend, guarded(t, x), rows, n_in, jobs, static_cast<size_t>(n_jobs), 0);
-    for (int64_t j = 0; j < n_jobs; j++) {
+    RIGHT(qtsa_matmul, backend, guarded(t, x), rows, n_in, products, static_cast<size_t>(n_products), 0);
+    for (int64_t j = 0; j < n_products; j++) {
         std::vector<double> want;
         for (int64_t r = 0; r < rows; r++)
-            for (int64_t o = 0; o < jobs[j].n_out; o++) {
+            for (int64_t o = 0; o < products[j].n_out; o++) {
                 double s = biases[j][static_cast<size_t>(o)];
                 for (int64_t i = 0; i < n_in; i++)
                     s += double(x[static_cast<size_t>(r * n_in + i)]) * weights[j][static_cast<size_t>(o * n_in + i)];
-                want.push_back(jobs[j].activation == QTSA_ACTIVATION_RELU && s < 0 ? 0 : s);
+                want.push_back(products[j].activation == QTSA_ACTIVATION_RELU && s < 0 ? 0 : s);
             }
-        same(t, jobs[j].y, want, 1e-2, "matmul");
+        same(t, products[j].y, want, 1e-2, "matmul");
     }
     return true;
 }
 
 inline bool valid_conv2d(Thread &t) {
     qtsa_conv2d_geometry g;
+    g.struct_size = sizeof g;
     g.h = t.random.between(1, 7);
     g.w = t.random.between(1, 7);
     g.c_in = t.random.between(1, 9);
@@ -240,8 +242,7 @@ inline bool valid_conv2d(Thread &t) {
     const std::vector<float> x = wholes(t, static_cast<size_t>(g.h * g.w * g.c_in)),
                              w = wholes(t, static_cast<size_t>(n_out * g.k * g.k * g.c_in));
     Own<qtsa_matrix> m(t, MATRIX);
-    qtsa_matrix_desc d;
-    RIGHT(qtsa_matrix_desc_init, &d, sizeof d);
+    qtsa_matrix_desc d = qtsa_matrix_desc_init();
     d.dtype = QTSA_DTYPE_F32;
     d.rank = 4;
     const int64_t shape[] = {n_out, g.k, g.k, g.c_in};
@@ -249,8 +250,9 @@ inline bool valid_conv2d(Thread &t) {
     d.data = guarded(t, w);
     d.bytes = w.size() * 4;
     RIGHT(qtsa_matrix_create, backend, &d, m.out());
-    qtsa_job job;
+    qtsa_product job;
     memset(&job, 0, sizeof job);
+    job.struct_size = sizeof job;
     job.weight = m.h;
     job.n_out = n_out;
     job.y = guarded_room(t, static_cast<size_t>(g.oh * g.ow * n_out));
@@ -304,8 +306,13 @@ inline bool valid_attention(Thread &t) {
                         e[static_cast<size_t>(i)] / sum * double(v[static_cast<size_t>((i * kv + g) * dim + c)]);
         }
     float *out = guarded_room(t, q.size());
-    RIGHT(qtsa_attention, t.main_backend(), guarded(t, q), guarded(t, k), guarded(t, v), tq, tk, heads, kv, dim, causal,
-          0, 0.0, out, 0);
+    qtsa_attention_desc d;
+    memset(&d, 0, sizeof d);
+    d.struct_size = sizeof d;
+    d.q = guarded(t, q), d.k = guarded(t, k), d.v = guarded(t, v), d.out = out;
+    d.tq = tq, d.tk = tk, d.heads = heads, d.kv_heads = kv, d.head_dim = dim;
+    d.causal = causal;
+    RIGHT(qtsa_attention, t.main_backend(), &d, 0);
     same(t, out, want, 2e-2, "attention");
     return true;
 }
@@ -316,9 +323,9 @@ inline bool valid_op_run(Thread &t) {
     const std::vector<float> a = wholes(t, n), b = wholes(t, static_cast<size_t>(columns));
     qtsa_operand in[2], out;
     memset(in, 0, sizeof in);
-    in[0] = {QTSA_DTYPE_F32, 2, {rows, columns}, guarded(t, a), nullptr};
-    in[1] = {QTSA_DTYPE_F32, 1, {columns}, guarded(t, b), nullptr};
-    out = {QTSA_DTYPE_F32, 2, {rows, columns}, guarded_room(t, n), nullptr};
+    in[0] = {sizeof in[0], QTSA_DTYPE_F32, 2, {rows, columns}, guarded(t, a), nullptr};
+    in[1] = {sizeof in[1], QTSA_DTYPE_F32, 1, {columns}, guarded(t, b), nullptr};
+    out = {sizeof out, QTSA_DTYPE_F32, 2, {rows, columns}, guarded_room(t, n), nullptr};
     std::vector<double> want(n);
     static const char *const names[] = {"add", "sub", "mul", "maximum", "minimum"};
     const size_t which = t.random.below(5);
@@ -336,8 +343,7 @@ inline bool valid_op_run(Thread &t) {
 inline bool valid_file(Thread &t) {
     Own<qtsa_weights> w(t, WEIGHTS);
     const char *path = t.text(t.process.folder + (t.random.chance(70) ? "/whole.gguf" : "/whole.safetensors"));
-    qtsa_weights_options o;
-    RIGHT(qtsa_weights_options_init, &o, sizeof o);
+    qtsa_weights_options o = qtsa_weights_options_init();
     o.placement = static_cast<int32_t>(t.random.below(3));
     RIGHT(qtsa_weights_open, path, &o, w.out());
     const int64_t shape[] = {2, 32}, wide[] = {4, 32};
@@ -383,13 +389,13 @@ inline bool valid_metadata(Thread &t) {
     int32_t *bools = t.memory<int32_t>(1);
     char *words = t.memory<char>(4);
     size_t n;
-    RIGHT(qtsa_weights_metadata_ints, w.h, "wholes", wholes, size_t(3), Out<size_t>{&n});
+    RIGHT(qtsa_weights_metadata_get, w.h, "wholes", int32_t(QTSA_METADATA_INT), static_cast<void *>(wholes), size_t(3), Out<size_t>{&n});
     t.right(n == 3 && wholes[0] == 1 && wholes[1] == -2 && wholes[2] == 3, "metadata_ints");
-    RIGHT(qtsa_weights_metadata_floats, w.h, "reals", reals, size_t(2), Out<size_t>{&n});
+    RIGHT(qtsa_weights_metadata_get, w.h, "reals", int32_t(QTSA_METADATA_FLOAT), static_cast<void *>(reals), size_t(2), Out<size_t>{&n});
     t.right(n == 2 && reals[0] == 0.5 && reals[1] == -1.5, "metadata_floats");
-    RIGHT(qtsa_weights_metadata_bools, f.h, "flag", bools, size_t(1), Out<size_t>{&n});
+    RIGHT(qtsa_weights_metadata_get, f.h, "flag", int32_t(QTSA_METADATA_BOOL), static_cast<void *>(bools), size_t(1), Out<size_t>{&n});
     t.right(n == 1 && bools[0] == 1, "metadata_bools");
-    RIGHT(qtsa_weights_metadata_string_copy, w.h, "text", size_t(0), words, size_t(4), Out<size_t>{&n});
+    RIGHT(qtsa_weights_metadata_copy, w.h, "text", int64_t(0), words, size_t(4), Out<size_t>{&n});
     t.right(n == 4 && strcmp(words, "\xe2\x82\xac") == 0, "metadata_string_copy");
     return true;
 }

@@ -31,15 +31,35 @@ public final class Matrix: @unchecked Sendable {
         }, shape)
     }
 
-    private init(_ handle: OpaquePointer, _ shape: [Int]) {
-        self.handle = handle
-        self.shape = shape
+    /// Levels and scales that lie apart, stored as dtype, or as the smallest type that keeps
+    /// them; the report says what that changed.
+    public convenience init(_ backend: Backend, _ split: SplitMatrix, _ dtype: DType? = nil) throws {
+        var report = qtsa_split_report()
+        let handle = try split.withC { c in
+            try withUnsafePointer(to: c) { c in
+                try withUnsafeMutablePointer(to: &report) { r in
+                    try Matrix.make(backend) { desc in
+                        desc.dtype = dtype?.rawValue ?? 0
+                        (desc.split, desc.report) = (c, r)
+                    }
+                }
+            }
+        }
+        self.init(handle, [split.nOut, split.nIn], SplitReport(report))
     }
 
-    private static func make(_ backend: Backend, _ describe: (inout qtsa_matrix_desc) -> Void) throws -> OpaquePointer {
-        var desc = qtsa_matrix_desc()
-        desc.struct_size = MemoryLayout<qtsa_matrix_desc>.size
-        describe(&desc)
+    /// Of a matrix that was made of levels and scales: what became of them.
+    public let split: SplitReport?
+
+    private init(_ handle: OpaquePointer, _ shape: [Int], _ split: SplitReport? = nil) {
+        self.handle = handle
+        self.shape = shape
+        self.split = split
+    }
+
+    private static func make(_ backend: Backend, _ describe: (inout qtsa_matrix_desc) throws -> Void) throws -> OpaquePointer {
+        var desc = qtsa_matrix_desc_init()
+        try describe(&desc)
         return try made { qtsa_matrix_create(backend.handle, &desc, $0) }
     }
 
@@ -55,13 +75,19 @@ public final class Matrix: @unchecked Sendable {
     }
 }
 
-/// What is applied to a job's result.
+/// What is applied to a product's result.
 public enum Activation: Int32, Sendable {
-    case none, relu, silu, gelu, geluTanh, sigmoid, tanh
+    case none = 0 // QTSA_ACTIVATION_NONE
+    case relu = 1 // QTSA_ACTIVATION_RELU
+    case silu = 2 // QTSA_ACTIVATION_SILU
+    case gelu = 3 // QTSA_ACTIVATION_GELU, with the error function
+    case geluTanh = 4 // QTSA_ACTIVATION_GELU_TANH, its approximation
+    case sigmoid = 5 // QTSA_ACTIVATION_SIGMOID
+    case tanh = 6 // QTSA_ACTIVATION_TANH
 }
 
 /// A product or convolution: activation(x weightᵀ + bias).
-public struct Job: Sendable {
+public struct Product: Sendable {
     public var weight: Matrix
     public var bias: [Float]
     public var activation: Activation
@@ -100,8 +126,9 @@ public struct Image: Sendable {
 /// What a convolution does to its input as it loads it.
 public struct Norm: Sendable {
     public enum Kind: Int32, Sendable {
-        /// Nothing; over a group's channels of all pixels; over the channels of each pixel.
-        case none, group, layer
+        case none = 0 // QTSA_NORM_NONE
+        case group = 1 // QTSA_NORM_GROUP: over a group's channels of all pixels
+        case layer = 2 // QTSA_NORM_LAYER: over the channels of each pixel
     }
     public var kind: Kind
     public var groups: Int
@@ -142,25 +169,25 @@ public enum Operand {
 extension Backend {
     /// x [t, nIn] times a weight [nOut, nIn]: [t, nOut].
     public func matmul(_ x: [Float], _ weight: Matrix, _ options: CallOptions = []) throws -> [Float] {
-        try matmul(x, [Job(weight)], options)[0]
+        try matmul(x, [Product(weight)], options)[0]
     }
 
-    /// x [t, nIn] times the weight of each job, in one submission: [t, nOut] each.
-    public func matmul(_ x: [Float], _ jobs: [Job], _ options: CallOptions = []) throws -> [[Float]] {
-        let nIn = jobs.first.map { $0.weight.shape.dropFirst().reduce(1, *) } ?? 1
+    /// x [t, nIn] times the weight of each product, in one submission: [t, nOut] each.
+    public func matmul(_ x: [Float], _ products: [Product], _ options: CallOptions = []) throws -> [[Float]] {
+        let nIn = products.first.map { $0.weight.shape.dropFirst().reduce(1, *) } ?? 1
         guard nIn > 0, x.count % nIn == 0 else { throw QtsError.shape("matmul: \(x.count) elements are no rows of \(nIn)") }
-        return try withJobs(jobs, rows: x.count / nIn) { c in
+        return try withProducts(products, rows: x.count / nIn) { c in
             try ran(qtsa_matmul(handle, x, Int64(x.count / nIn), Int64(nIn), c.baseAddress, c.count, options.rawValue))
         }
     }
 
     /// Convolves an image: [outH*outW, nOut].
-    public func conv2d(_ x: [Float], _ image: Image, _ job: Job, norm: Norm? = nil, _ options: CallOptions = []) throws -> [Float] {
+    public func conv2d(_ x: [Float], _ image: Image, _ product: Product, norm: Norm? = nil, _ options: CallOptions = []) throws -> [Float] {
         try expect(x.count, image.h * image.w * image.cIn, "conv2d: x")
         var geometry = qtsa_conv2d_geometry(
-            h: Int64(image.h), w: Int64(image.w), c_in: Int64(image.cIn), k: Int64(image.k), stride: Int64(image.stride),
+            struct_size: MemoryLayout<qtsa_conv2d_geometry>.size, h: Int64(image.h), w: Int64(image.w), c_in: Int64(image.cIn), k: Int64(image.k), stride: Int64(image.stride),
             oh: Int64(image.outH), ow: Int64(image.outW))
-        return try withJobs([job], rows: max(image.outH, 0) * max(image.outW, 0)) { c in
+        return try withProducts([product], rows: max(image.outH, 0) * max(image.outW, 0)) { c in
             guard let norm else {
                 return try ran(qtsa_conv2d(handle, x, &geometry, nil, c.baseAddress, options.rawValue))
             }
@@ -169,7 +196,7 @@ extension Backend {
             try norm.gamma.withUnsafeBufferPointer { gamma in
                 try norm.beta.withUnsafeBufferPointer { beta in
                     var n = qtsa_conv2d_norm(
-                        kind: norm.kind.rawValue, silu: norm.silu ? 1 : 0, groups: Int64(norm.groups), eps: norm.eps,
+                        struct_size: MemoryLayout<qtsa_conv2d_norm>.size, kind: norm.kind.rawValue, silu: norm.silu ? 1 : 0, groups: Int64(norm.groups), eps: norm.eps,
                         gamma: norm.gamma.isEmpty ? nil : gamma.baseAddress, beta: norm.beta.isEmpty ? nil : beta.baseAddress)
                     try ran(qtsa_conv2d(handle, x, &geometry, &n, c.baseAddress, options.rawValue))
                 }
@@ -187,9 +214,22 @@ extension Backend {
         else { throw QtsError.shape("attention: q or k is no whole number of positions") }
         try expect(v.count, k.count, "attention: v")
         var out = [Float](repeating: 0, count: q.count)
-        try ran(qtsa_attention(
-            handle, q, k, v, Int64(q.count / (heads * headDim)), Int64(k.count / (kvHeads * headDim)), Int64(heads),
-            Int64(kvHeads), Int64(headDim), causal ? 1 : 0, Int64(window), scale, &out, options.rawValue))
+        try q.withUnsafeBufferPointer { q in
+            try k.withUnsafeBufferPointer { k in
+                try v.withUnsafeBufferPointer { v in
+                    try out.withUnsafeMutableBufferPointer { out in
+                        var desc = qtsa_attention_desc()
+                        desc.struct_size = MemoryLayout<qtsa_attention_desc>.size
+                        (desc.q, desc.k, desc.v, desc.out) = (q.baseAddress, k.baseAddress, v.baseAddress, out.baseAddress)
+                        desc.tq = Int64(q.count / (heads * headDim))
+                        desc.tk = Int64(k.count / (kvHeads * headDim))
+                        (desc.heads, desc.kv_heads, desc.head_dim) = (Int64(heads), Int64(kvHeads), Int64(headDim))
+                        (desc.causal, desc.window, desc.scale) = (causal ? 1 : 0, Int64(window), scale)
+                        try ran(qtsa_attention(handle, &desc, options.rawValue))
+                    }
+                }
+            }
+        }
         return out
     }
 
@@ -224,31 +264,43 @@ extension Backend {
         return answer != 0
     }
 
-    /// From when on an operator's calls are worthwhile.
-    public func threshold(_ op: String) throws -> Threshold {
-        var t = qtsa_threshold()
-        try check(qtsa_backend_threshold_get(handle, op, &t))
-        return Threshold(minFlops: t.min_flops, flopsPerByte: t.flops_per_byte)
-    }
-
-    /// Overrules it, for all operators of its class.
+    /// Overrules from when on an operator's calls are worthwhile, for all of its class. Those
+    /// in force are in `stats`.
     public func setThreshold(_ op: String, _ threshold: Threshold) throws {
-        var t = qtsa_threshold(min_flops: threshold.minFlops, flops_per_byte: threshold.flopsPerByte)
-        try check(qtsa_backend_threshold_set(handle, op, &t))
+        try op.withCString { op in
+            var t = qtsa_threshold(
+                struct_size: MemoryLayout<qtsa_threshold>.size, op: op, min_flops: threshold.minFlops,
+                flops_per_byte: threshold.flopsPerByte)
+            try withUnsafePointer(to: &t) { t in
+                var options = qtsa_calibrate_options_init()
+                options.how = Calibration.keep.rawValue
+                (options.thresholds, options.n_thresholds) = (t, 1)
+                try check(qtsa_backend_calibrate(handle, &options))
+            }
+        }
     }
 
-    /// Where thresholds come from: measured once, measured now, built in.
-    public enum Calibration: Int32, Sendable { case auto, force, off }
+    /// Where thresholds come from.
+    public enum Calibration: Int32, Sendable {
+        case auto = 0 // QTSA_CALIBRATE_AUTO: measured once, then remembered
+        case force = 1 // QTSA_CALIBRATE_FORCE: measured now
+        case off = 2 // QTSA_CALIBRATE_OFF: built in
+        case keep = 3 // QTSA_CALIBRATE_KEEP: as they are, or are found first
+    }
 
     /// Makes the thresholds anew.
-    public func calibrate(_ how: Calibration = .auto) throws { try check(qtsa_backend_calibrate(handle, how.rawValue)) }
-
-    /// What the calls did since the backend was made or `resetStats`.
-    public func stats(_ format: ReportFormat = .text) throws -> String {
-        try text { qtsa_backend_stats_copy(handle, format.rawValue, $0, $1, $2) }
+    public func calibrate(_ how: Calibration = .auto) throws {
+        var options = qtsa_calibrate_options_init()
+        options.how = how.rawValue
+        try check(qtsa_backend_calibrate(handle, &options))
     }
 
-    public func resetStats() throws { try check(qtsa_backend_stats_reset(handle)) }
+    /// What the calls did since the backend was made or the last reset, and the thresholds in
+    /// force; with reset it begins to count anew.
+    public func stats(_ format: ReportFormat = .text, reset: Bool = false) throws -> String {
+        let flags = Int32(reset ? QTSA_STATS_RESET : 0)
+        return try text { qtsa_backend_stats_copy(handle, format.rawValue, flags, $0, $1, $2) }
+    }
 }
 
 /// As check, for calls that may be declined, which has no words.
@@ -263,27 +315,27 @@ private func expect(_ count: Int, _ want: Int, _ what: String) throws {
     if count != want { throw QtsError.shape("\(what) has \(count) elements, want \(want)") }
 }
 
-/// Jobs as C has them, and what they write.
-private func withJobs(_ jobs: [Job], rows: Int, _ body: (UnsafeBufferPointer<qtsa_job>) throws -> Void) throws -> [[Float]] {
-    let biases = UnsafeMutableBufferPointer<Float>.allocate(capacity: max(jobs.reduce(0) { $0 + $1.bias.count }, 1))
-    let results = UnsafeMutableBufferPointer<Float>.allocate(capacity: max(jobs.reduce(0) { $0 + rows * $1.weight.shape[0] }, 1))
+/// Products as C has them, and what they write.
+private func withProducts(_ products: [Product], rows: Int, _ body: (UnsafeBufferPointer<qtsa_product>) throws -> Void) throws -> [[Float]] {
+    let biases = UnsafeMutableBufferPointer<Float>.allocate(capacity: max(products.reduce(0) { $0 + $1.bias.count }, 1))
+    let results = UnsafeMutableBufferPointer<Float>.allocate(capacity: max(products.reduce(0) { $0 + rows * $1.weight.shape[0] }, 1))
     results.initialize(repeating: 0)
     defer {
         biases.deallocate()
         results.deallocate()
     }
-    var c: [qtsa_job] = [], bias = biases.baseAddress!, y = results.baseAddress!
-    for (i, job) in jobs.enumerated() {
-        let nOut = job.weight.shape[0]
-        if !job.bias.isEmpty { try expect(job.bias.count, nOut, "the bias of job \(i)") }
-        bias.initialize(from: job.bias, count: job.bias.count)
-        c.append(qtsa_job(
-            weight: job.weight.handle, bias: job.bias.isEmpty ? nil : UnsafePointer(bias), y: y, n_out: Int64(nOut),
-            activation: job.activation.rawValue, reserved: 0))
-        bias += job.bias.count
+    var c: [qtsa_product] = [], bias = biases.baseAddress!, y = results.baseAddress!
+    for (i, product) in products.enumerated() {
+        let nOut = product.weight.shape[0]
+        if !product.bias.isEmpty { try expect(product.bias.count, nOut, "the bias of product \(i)") }
+        bias.initialize(from: product.bias, count: product.bias.count)
+        c.append(qtsa_product(
+            struct_size: MemoryLayout<qtsa_product>.size, weight: product.weight.handle, bias: product.bias.isEmpty ? nil : UnsafePointer(bias), y: y, n_out: Int64(nOut),
+            activation: product.activation.rawValue, reserved: 0))
+        bias += product.bias.count
         y += rows * nOut
     }
-    try withExtendedLifetime(jobs) { try c.withUnsafeBufferPointer(body) }
+    try withExtendedLifetime(products) { try c.withUnsafeBufferPointer(body) }
     return c.map { Array(UnsafeBufferPointer(start: $0.y, count: rows * Int($0.n_out))) }
 }
 
@@ -293,6 +345,7 @@ private func operand(_ data: UnsafeRawBufferPointer, _ dtype: DType, _ shape: [I
     try check(qtsa_tensor_bytes(dtype.rawValue, shape.map(Int64.init), Int32(shape.count), &bytes))
     if bytes != data.count { throw QtsError.shape("\(data.count) bytes are given for \(dtype) \(shape), which has \(bytes)") }
     var c = qtsa_operand()
+    c.struct_size = MemoryLayout<qtsa_operand>.size
     c.dtype = dtype.rawValue
     c.rank = Int32(shape.count)
     withUnsafeMutableBytes(of: &c.shape) { $0.copyBytes(from: shape.map(Int64.init).withUnsafeBytes(Array.init)) }
@@ -304,9 +357,13 @@ private func operand(_ data: UnsafeRawBufferPointer, _ dtype: DType, _ shape: [I
 private func withOperands(_ operands: ArraySlice<Operand>, _ done: [qtsa_operand], _ body: ([qtsa_operand]) throws -> Void) throws {
     switch operands.first {
     case nil: try body(done)
-    case .some(.none): try withOperands(operands.dropFirst(), done + [qtsa_operand()], body)
+    case .some(.none):
+        var c = qtsa_operand()
+        c.struct_size = MemoryLayout<qtsa_operand>.size
+        try withOperands(operands.dropFirst(), done + [c], body)
     case .matrix(let m):
         var c = qtsa_operand()
+        c.struct_size = MemoryLayout<qtsa_operand>.size
         c.matrix = m.handle
         try withExtendedLifetime(m) { try withOperands(operands.dropFirst(), done + [c], body) }
     case .array(let array, let dtype, let shape):

@@ -27,7 +27,7 @@ public enum Ops {
         try graph.add("arange", [], [.int("count", count), .float("start", start), .float("step", step)], outputs: 1)[0]
     }
 
-    /// where the largest element along an axis is, the first of equals; the result lacks the axis.
+    /// where the first NaN along an axis is, else the largest element, the first of equals; the result lacks the axis.
     ///
     /// - x: f32
     /// - axis: the axis; negative counts from the end (-4 to 3)
@@ -35,7 +35,7 @@ public enum Ops {
         try x.graph.add("argmax", [x], [.int("axis", axis)], outputs: 1)[0]
     }
 
-    /// softmax(scale * q k^T + mask) v per head; head h reads key head h / (heads / kv_heads). Visible to query j are all keys; with positions or causal, the keys i <= p_j, where p_j is positions[j] or, with causal, n - t + j; with window w of those, the keys i > p_j - w. Each query must see a key that the mask does not hide.
+    /// softmax(scale * q k^T + mask) v per head; head h reads key head h / (heads / kv_heads). Visible to query j are all keys; with positions or causal, the keys i <= p_j, where p_j is positions[j] or, with causal, n - t + j; with window w of those, the keys i > p_j - w. What is not visible does not count, whatever it holds. A query whose scores are all minus infinity, as where the mask leaves it no key, gives zeros.
     ///
     /// - q: f32
     /// - k: f32, f16 or bf16
@@ -49,7 +49,7 @@ public enum Ops {
         try q.graph.add("attention", [q, k, v, mask, positions], [.float("scale", scale), .int("causal", causal), .int("window", window)], outputs: 1)[0]
     }
 
-    /// x in another dtype: to a 16-bit float rounded to nearest even, from float to integer cut towards 0; values that the dtype cannot hold give no particular number.
+    /// x in another dtype: to a 16-bit float rounded to nearest even, from float to integer cut towards 0, to the least or greatest integer where it lies beyond, NaN to 0; from integer to a shorter one the low bits.
     ///
     /// - x: any dtype
     /// - dtype: the dtype ("f32", "f16", "bf16", "i8", "i16", "i32", "i64")
@@ -268,7 +268,7 @@ public enum Ops {
         try a.graph.add("matmul", [a, b], [], outputs: 1)[0]
     }
 
-    /// the larger of a and b, element by element with numpy's broadcasting.
+    /// the larger of a and b, NaN where either is, element by element with numpy's broadcasting.
     ///
     /// - a: f32
     /// - b: f32
@@ -276,7 +276,7 @@ public enum Ops {
         try a.graph.add("maximum", [a, b], [], outputs: 1)[0]
     }
 
-    /// the smaller of a and b, element by element with numpy's broadcasting.
+    /// the smaller of a and b, NaN where either is, element by element with numpy's broadcasting.
     ///
     /// - a: f32
     /// - b: f32
@@ -309,7 +309,7 @@ public enum Ops {
         try x.graph.add("pad", [x], [.ints("pads", pads), .string("mode", mode), .float("value", value)], outputs: 1)[0]
     }
 
-    /// the largest element along an axis.
+    /// the largest element along an axis, NaN where there is one.
     ///
     /// - x: f32
     /// - axis: the axis; negative counts from the end (-4 to 3)
@@ -490,7 +490,7 @@ public enum Ops {
         try x.graph.add("tanh", [x], [], outputs: 1)[0]
     }
 
-    /// the k largest elements of each row, largest first, and where they are; the first of equals comes first.
+    /// the k largest elements of each row, NaN before all, then the largest first, and where they are; the first of equals comes first.
     ///
     /// - x: f32
     /// - k: how many, at most the row's length (1 or more)
@@ -516,7 +516,7 @@ public enum Ops {
         try x.graph.add("upsample", [x], [.ints("scale", scale), .string("mode", mode)], outputs: 1)[0]
     }
 
-    /// a where condition is not 0, else b, with numpy's broadcasting.
+    /// a where condition is not 0 (NaN is not), else b, with numpy's broadcasting.
     ///
     /// - condition: f32
     /// - a: f32

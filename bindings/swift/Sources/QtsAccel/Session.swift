@@ -42,6 +42,13 @@ public final class Session: @unchecked Sendable {
     public func cancel() throws { try check(qtsa_session_cancel(handle)) }
 }
 
+/// How long the parts of a run took, in nanoseconds.
+public struct Timing: Equatable, Sendable {
+    public let upload, compute, download: UInt64
+
+    init(_ raw: qtsa_timing) { (upload, compute, download) = (raw.upload_ns, raw.compute_ns, raw.download_ns) }
+}
+
 /// A graph made ready on a session. Every thread may use it.
 public final class Plan: @unchecked Sendable {
     let handle: OpaquePointer
@@ -52,8 +59,7 @@ public final class Plan: @unchecked Sendable {
     ///   - strict: refuses operators that the device would leave to the CPU beside it.
     public init(_ session: Session, _ graph: Graph, maxInstances: Int = 0, strict: Bool = false) throws {
         self.session = session
-        var options = qtsa_plan_options()
-        options.struct_size = MemoryLayout<qtsa_plan_options>.size
+        var options = qtsa_plan_options_init()
         options.max_instances = Int32(maxInstances)
         options.strict = strict ? 1 : 0
         handle = try made { qtsa_plan_create(session.handle, graph.handle, &options, $0) }
@@ -68,21 +74,30 @@ public final class Plan: @unchecked Sendable {
 
     /// What an input is for values of the dynamic dimensions.
     public func inputInfo(_ index: Int, dims: [Int] = []) throws -> TensorInfo {
-        try info(qtsa_plan_input_info, index, dims)
+        try info(Int32(QTSA_INPUT), index, dims)
     }
 
     /// What an output is for values of the dynamic dimensions.
     public func outputInfo(_ index: Int, dims: [Int] = []) throws -> TensorInfo {
-        try info(qtsa_plan_output_info, index, dims)
+        try info(Int32(QTSA_OUTPUT), index, dims)
     }
 
-    private func info(
-        _ find: (OpaquePointer?, Int, UnsafePointer<Int64>?, Int, UnsafeMutablePointer<qtsa_tensor_info>?) -> qtsa_status,
-        _ index: Int, _ dims: [Int]
-    ) throws -> TensorInfo {
+    private func info(_ kind: Int32, _ index: Int, _ dims: [Int]) throws -> TensorInfo {
         var raw = qtsa_tensor_info()
-        try check(find(handle, index, dims.map(Int64.init), dims.count, &raw))
+        try check(qtsa_plan_info(handle, kind, index, dims.map(Int64.init), dims.count, &raw))
         return TensorInfo(raw)
+    }
+
+    /// The index of an input by its name.
+    public func inputIndex(_ name: String) throws -> Int { try find(Int32(QTSA_INPUT), name) }
+
+    /// The index of an output by its name.
+    public func outputIndex(_ name: String) throws -> Int { try find(Int32(QTSA_OUTPUT), name) }
+
+    private func find(_ kind: Int32, _ name: String) throws -> Int {
+        var index = 0
+        try check(qtsa_plan_find(handle, kind, name, &index))
+        return index
     }
 
     /// What the plan is made of and where its nodes run.
@@ -91,22 +106,27 @@ public final class Plan: @unchecked Sendable {
     }
 
     /// Uploads, computes, and downloads into memory of the caller's: inputs and outputs
-    /// are in the order in which the graph got them.
+    /// are in the order in which the graph got them. The result is how long its parts took.
+    @discardableResult
     public func run(
         _ inputs: [any HostArray], into outputs: [UnsafeMutableRawBufferPointer], dims: [Int] = [], threads: Int = 0
-    ) throws {
+    ) throws -> Timing {
+        var timing = qtsa_timing()
         let c_dims = dims.map(Int64.init)
         let c_outputs = outputs.map { qtsa_output(data: $0.baseAddress, bytes: $0.count) }
         try withPointers(inputs[...], []) { c_inputs in
             try c_dims.withUnsafeBufferPointer { d in
-                var options = qtsa_run_options()
-                options.struct_size = MemoryLayout<qtsa_run_options>.size
+                var options = qtsa_run_options_init()
                 options.dims = d.baseAddress
                 options.n_dims = d.count
                 options.threads = Int32(threads)
-                try check(qtsa_plan_run(handle, c_inputs, c_inputs.count, c_outputs, c_outputs.count, &options))
+                try withUnsafeMutablePointer(to: &timing) { t in
+                    options.timing = t
+                    try check(qtsa_plan_run(handle, c_inputs, c_inputs.count, c_outputs, c_outputs.count, &options))
+                }
             }
         }
+        return Timing(timing)
     }
 
     /// The same for one output, whose elements come back.
@@ -119,7 +139,7 @@ public final class Plan: @unchecked Sendable {
     private func values<T: Numeric>(_ inputs: [any HostArray], dims: [Int], threads: Int) throws -> [T] {
         let bytes = try outputInfo(0, dims: dims).bytes
         var values = [T](repeating: 0, count: bytes / MemoryLayout<T>.stride)
-        try values.withUnsafeMutableBytes { try run(inputs, into: [$0], dims: dims, threads: threads) }
+        try values.withUnsafeMutableBytes { _ = try run(inputs, into: [$0], dims: dims, threads: threads) }
         return values
     }
 

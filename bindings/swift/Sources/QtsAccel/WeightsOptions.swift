@@ -6,7 +6,11 @@ public typealias Progress = (_ done: UInt64, _ total: UInt64) -> Bool
 /// How a file of weights is opened.
 public struct WeightsOptions: Sendable {
     /// Where tensors lie: as fits, copied into memory, or mapped and read when used.
-    public enum Placement: Int32, Sendable { case auto, copied, mapped }
+    public enum Placement: Int32, Sendable {
+        case auto = 0 // QTSA_PLACEMENT_AUTO
+        case copied = 1 // QTSA_PLACEMENT_COPIED
+        case mapped = 2 // QTSA_PLACEMENT_MAPPED
+    }
 
     /// How tensors are taken in whose names match a pattern ("*" any text, "?" one byte).
     public struct Rule: Sendable {
@@ -38,15 +42,16 @@ public struct WeightsOptions: Sendable {
         let memory = Arena()
         let c_rules = memory.array(rules.map {
             qtsa_weights_rule(
+                struct_size: MemoryLayout<qtsa_weights_rule>.size,
                 pattern: memory.text($0.pattern), rename: $0.rename.map(memory.text), dtype: $0.dtype?.rawValue ?? 0,
                 flags: $0.skip ? Int32(QTSA_RULE_SKIP) : 0)
         })
         let c_importance = memory.array(importance.map {
-            qtsa_importance(name: memory.text($0.key), columns: memory.array($0.value), n_columns: $0.value.count)
+            qtsa_importance(
+                struct_size: MemoryLayout<qtsa_importance>.size, name: memory.text($0.key), columns: memory.array($0.value), n_columns: $0.value.count)
         })
         return try withProgress(progress) { callback, user in
-            var c = qtsa_weights_options()
-            c.struct_size = MemoryLayout<qtsa_weights_options>.size
+            var c = qtsa_weights_options_init()
             c.placement = placement.rawValue
             c.budget_bytes = UInt64(budget)
             (c.rules, c.n_rules) = (c_rules, rules.count)

@@ -198,7 +198,7 @@ final class QtsAccelTests: XCTestCase {
         let weights = try Weights()
         try weights.set("w", .f32, [1, 2], [1, 2] as [Float])
         let row = try Matrix(backend, weights, "w")
-        let several = try backend.matmul([1, 10, 2, 0], [Job(w, bias: [1, 1, -100], .relu), Job(row)])
+        let several = try backend.matmul([1, 10, 2, 0], [Product(w, bias: [1, 1, -100], .relu), Product(row)])
         XCTAssertEqual(several, [[22, 44, 0, 3, 7, 0], [21, 2]])
         XCTAssertEqual(try backend.matmul([], w), [])
 
@@ -206,10 +206,10 @@ final class QtsAccelTests: XCTestCase {
         let nine = [Float](repeating: 1, count: 9)
         let kernel = try Matrix(backend, [1, 3, 3, 1], nine)
         let image = Image(h: 3, w: 3, cIn: 1, k: 3)
-        XCTAssertEqual(try backend.conv2d(nine, image, Job(kernel)), [4, 6, 4, 6, 9, 6, 4, 6, 4])
-        XCTAssertEqual(try backend.conv2d(nine, Image(h: 3, w: 3, cIn: 1, k: 3, stride: 2), Job(kernel)), [4, 4, 4, 4])
+        XCTAssertEqual(try backend.conv2d(nine, image, Product(kernel)), [4, 6, 4, 6, 9, 6, 4, 6, 4])
+        XCTAssertEqual(try backend.conv2d(nine, Image(h: 3, w: 3, cIn: 1, k: 3, stride: 2), Product(kernel)), [4, 4, 4, 4])
         let norm = Norm(.layer, gamma: [1], beta: [2]) // of one channel nothing is left but beta
-        XCTAssertEqual(try backend.conv2d(nine, image, Job(kernel), norm: norm)[4], 18)
+        XCTAssertEqual(try backend.conv2d(nine, image, Product(kernel), norm: norm)[4], 18)
 
         // Equal keys: the mean of the values.
         let mean = try backend.attention([1, 2], [1, 1, 1, 1], [2, 4, 6, 8], heads: 1, kvHeads: 1, headDim: 2)
@@ -231,8 +231,8 @@ final class QtsAccelTests: XCTestCase {
 
         for (says, call) in [
             ("rows of 2", { _ = try self.backend.matmul([1], w) }),
-            ("bias of job 0", { _ = try self.backend.matmul([1, 2], [Job(w, bias: [1])]) }),
-            ("9", { _ = try self.backend.conv2d([1], image, Job(kernel)) }),
+            ("bias of product 0", { _ = try self.backend.matmul([1, 2], [Product(w, bias: [1])]) }),
+            ("9", { _ = try self.backend.conv2d([1], image, Product(kernel)) }),
             ("positions", { _ = try self.backend.attention([1], [1], [1], heads: 1, kvHeads: 1, headDim: 2) }),
             ("4 bytes", { _ = try self.backend.run("silu", [.f32([1], [2])], shape: [2]) }),
         ] as [(String, () throws -> Void)] {
@@ -242,10 +242,10 @@ final class QtsAccelTests: XCTestCase {
         }
         XCTAssertEqual(failure { _ = try self.backend.run("abacus", [x], shape: [1]) }?.name, "NOT_FOUND")
 
-        try backend.resetStats()
+        _ = try backend.stats(reset: true)
         XCTAssertTrue(try backend.wants("matmul", [1, 2, 3]))
         try backend.setThreshold("matmul", Threshold(minFlops: 1000, flopsPerByte: 2))
-        XCTAssertEqual(try backend.threshold("linear"), Threshold(minFlops: 1000, flopsPerByte: 2))
+        XCTAssertTrue(try backend.stats(.json).contains("\"min_flops\": 1000,"))
         try backend.calibrate(.off)
         _ = try backend.matmul([1, 10], w, [.onlyIfWorthwhile, .onCPUIfDeclined])
         XCTAssertTrue(try backend.stats().contains("matmul"))
@@ -281,6 +281,70 @@ final class QtsAccelTests: XCTestCase {
         XCTAssertEqual(failure { try again.upload(self.backend, "nothing") }?.name, "NOT_FOUND")
         XCTAssertEqual(failure { _ = try Weights(path: path) { _, _ in true } }?.name, "CANCELLED")
         XCTAssertEqual(failure { _ = try Weights(path: path, WeightsOptions(placement: .copied, budget: 1)) }?.name, "OUT_OF_MEMORY")
+    }
+
+    func testTensorsAndMetadata() throws {
+        let path = FileManager.default.temporaryDirectory.appendingPathComponent("qtsaccel-\(UUID()).gguf").path
+        defer { try? FileManager.default.removeItem(atPath: path) }
+        let weights = try Weights()
+        try weights.declare("turned", .f32, [2, 3])
+        try weights.setArray("turned", .f32, [1, 2, 3, 4, 5, 6] as [Float], strides: [4, 8])
+        XCTAssertEqual(failure { try weights.setArray("turned", .f32, [1, 2] as [Float], strides: [4, 8]) }?.name, "SHAPE_MISMATCH")
+        let split = SplitMatrix(
+            nOut: 1, nIn: 32, levels: [UInt8](repeating: 3, count: 32), scales: [0.5] as [Float], .f32, isSigned: true)
+        let report = try weights.addSplit("split", split)
+        XCTAssertEqual(report.dtype, .q8_0)
+        XCTAssertTrue(report.exact)
+        XCTAssertEqual(try Matrix(backend, split).split, report)
+        XCTAssertEqual(try weights.names, ["turned", "split"])
+        try weights.save(path: path, metadata: [.ints("some", [1, -2]), .float("half", 0.5), .string("word", "x")])
+        let again = try Weights(path: path)
+        XCTAssertEqual(try again.metadataKeys, ["some", "half", "word"])
+        XCTAssertEqual(try again.metadataInts("some"), [1, -2])
+        XCTAssertEqual(try again.metadataFloats("half"), [0.5])
+        XCTAssertEqual(try again.metadataString("word"), "x")
+        XCTAssertEqual(failure { _ = try again.metadataBools("word") }?.name, "INVALID_ARGUMENT")
+        XCTAssertTrue(try again.metadataInfo("some").isArray)
+        XCTAssertEqual(try again.metadataInfo("half").type, .float)
+
+        let graph = try Graph("turned")
+        let x = try graph.input("x", .f32, [1, 3])
+        try graph.output("y", Ops.linear(x, graph.weight(again, "turned")))
+        let plan = try Plan(Session(backend), graph)
+        XCTAssertEqual(try plan.inputIndex("x"), 0)
+        XCTAssertEqual(failure { _ = try plan.outputIndex("x") }?.name, "NOT_FOUND")
+        var y: [Float] = [0, 0]
+        let timing = try y.withUnsafeMutableBytes { try plan.run([[1, 10, 100] as [Float]], into: [$0]) }
+        XCTAssertEqual(y, [531, 642])
+        XCTAssertGreaterThan(timing.compute, 0)
+
+        let memory = UnsafeMutableRawBufferPointer.allocate(byteCount: 64, alignment: 64)
+        let released = expectation(description: "released")
+        do {
+            let lent = try Weights()
+            try lent.lend("w", .f32, [16], UnsafeRawBufferPointer(memory)) { released.fulfill() }
+        }
+        wait(for: [released], timeout: 60)
+        memory.deallocate()
+    }
+
+    func testDevicesAndLog() throws {
+        let devices = try Device.all()
+        XCTAssertEqual(devices.filter { $0.kind == .cpu }.count, 1)
+        XCTAssertTrue(try Device.report().contains("cpu:0"))
+        try Library.requireVersion()
+        XCTAssertGreaterThanOrEqual(Library.version, 200)
+        var options = BackendOptions()
+        (options.backend, options.debug) = ("reference", true)
+        let lines = Lines()
+        try Library.setLog { level, line in
+            // In a callback the library refuses to be called.
+            lines.add("\(level) \(line)", failure { _ = try Device.all() }?.name)
+        }
+        _ = try Backend(options)
+        try Library.setLog(nil)
+        XCTAssertTrue(lines.all.contains { $0.contains("reference") })
+        XCTAssertEqual(Set(lines.failures), ["INVALID_STATE"])
     }
 
     func testObjectsOutliveOneAnother() throws {
@@ -346,4 +410,19 @@ struct VAD {
             try plan.run(Array(padded[$0..<$0 + 576]), threads: 1)[0]
         }
     }
+}
+
+/// What the log has said, from any thread.
+private final class Lines: @unchecked Sendable {
+    private let lock = NSLock()
+    private var kept: [String] = [], refused: [String] = []
+
+    func add(_ line: String, _ failure: String?) {
+        lock.lock()
+        defer { lock.unlock() }
+        kept.append(line)
+        refused.append(failure ?? "none")
+    }
+    var all: [String] { lock.lock(); defer { lock.unlock() }; return kept }
+    var failures: [String] { lock.lock(); defer { lock.unlock() }; return refused }
 }
