@@ -4,7 +4,8 @@
 //	const_types.h   names for const types, since cgo has no const of its own
 //	names.c         qtsa_status_name and qtsa_dtype_name, from core's own names
 //	core/abi        the header's values as Go's
-//	tests/c/programs/layout.h   the structs' layout, for compilers to confirm
+//	tests/c/programs/layout.h           the structs' layout, for compilers to confirm
+//	tests/c/programs/every_function.h   a call of each function, for what all refuse
 //
 // and what the bindings need of it and of the operator table:
 //
@@ -108,6 +109,7 @@ func generate(header string) (map[string][]byte, error) {
 		"../bindings/python/qtsaccel/_bindings.py": python,
 		"../bindings/python/qtsaccel/ops.py":       pythonOps(),
 		"../include/qtsaccel_ops.hpp":              cppOps(),
+		"../tests/c/programs/every_function.h":     everyFunction(h),
 		"../tests/c/programs/layout.h":             structs,
 
 		"../bindings/swift/Sources/QtsAccel/Ops.swift":    swiftOps(),

@@ -35,6 +35,7 @@ func TestHeaderCompiles(t *testing.T) {
 	source := filepath.Join(t.TempDir(), "twice")
 	const text = `#include "qtsaccel.h"
 #include "qtsaccel.h"
+#include "layout.h"
 int main(void) { return qtsa_attr_int("x", QTSA_DTYPE_F32).type == QTSA_ATTR_INT ? 0 : 1; }
 `
 	for _, c := range []struct {
@@ -48,7 +49,7 @@ int main(void) { return qtsa_attr_int("x", QTSA_DTYPE_F32).type == QTSA_ATTR_INT
 		for _, v := range c.versions {
 			t.Run(v, func(t *testing.T) {
 				gcc(t, "-x", c.language, "-std="+v, "-Wall", "-Wextra", "-pedantic", "-Werror", "-c", "-o", os.DevNull,
-					"-I", filepath.Join(root(t), "include"), source+c.ending)
+					"-I", filepath.Join(root(t), "include"), "-I", "programs", source+c.ending)
 			})
 		}
 	}

@@ -167,6 +167,12 @@ func TestCancel(t *testing.T) {
 	onEachBackend(t, func(t *testing.T, backend string) { run(t, "", backend, program) })
 }
 
+// Every function in every kind of callback.
+func TestCallsFromCallbacksAreRefused(t *testing.T) {
+	program := compile(t, "callbacks", &hooked)
+	onEachBackend(t, func(t *testing.T, backend string) { run(t, "", backend, program, t.TempDir()) })
+}
+
 func TestLog(t *testing.T) {
 	program := compile(t, "log", &hooked)
 	onEachBackend(t, func(t *testing.T, backend string) { run(t, "", backend, program) })

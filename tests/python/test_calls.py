@@ -147,7 +147,7 @@ def test_errors_name_what_is_wrong(backend):
     for call, says in [
         (lambda: backend.matmul(floats(2, 7), m), "SHAPE_MISMATCH.*product 0"),
         (lambda: backend.matmul(x.astype(float), m), "x has dtype float64"),
-        (lambda: backend.matmul(x, []), "jobs"),
+        (lambda: backend.matmul(x, []), "products"),
         (lambda: backend.matmul(x, qa.Product(m, floats(4))), r"bias of product 0 has shape \[4\], want \[3\]"),
         (lambda: backend.matmul(x, qa.Product(m, None, "swish")), "'swish'; known: none, relu"),
         (lambda: other.matmul(x, m), "another backend"),

@@ -36,7 +36,8 @@ class Device(NamedTuple):
     def backend(self, *, plugin_dir: str | os.PathLike[str] | None = None, threads: int = 0) -> Backend:
         """A backend on the device, through its first API."""
         name, _, index = self.apis[0].partition(":")
-        return Backend(name, plugin_dir=plugin_dir, threads=threads, device=index or None)
+        gpu = self.kind != "cpu"  # the CPU is one, and takes no index
+        return Backend(name, plugin_dir=plugin_dir, threads=threads, device=index if gpu and index else None)
 
 
 def _text(raw: bytes) -> str:
