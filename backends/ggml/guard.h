@@ -9,19 +9,9 @@
 #include <exception>
 #include <new>
 
-namespace shim {
+#include "status_codes.h"
 
-/* The codes of core/status that the shim gives. */
-enum status : int32_t {
-    ok = 0,
-    unsupported = -4,
-    out_of_memory = -6,
-    device_unavailable = -9,
-    device_lost = -10,
-    cancelled = -12,
-    version_mismatch = -18,
-    internal = -19,
-};
+namespace shim {
 
 /* Thrown out of ggml's abort callback; deliberately no std::exception, so that no
  * handler in between takes it. */
