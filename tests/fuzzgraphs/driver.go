@@ -36,6 +36,7 @@ type options struct {
 	shrinks   int // tries to shrink a failure, 0: none
 	limit     time.Duration
 	verbose   bool
+	tame      bool
 }
 
 func newDriver(o options) *driver {
@@ -118,10 +119,11 @@ func (d *driver) take() []uint64 {
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	seeds := make([]uint64, d.batch)
-	for i := range seeds {
-		seeds[i] = d.next
-		d.next++
+	var seeds []uint64
+	for ; len(seeds) < d.batch; d.next++ {
+		if !d.tame || !Wildly(d.next) {
+			seeds = append(seeds, d.next)
+		}
 	}
 	return seeds
 }

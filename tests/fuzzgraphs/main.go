@@ -41,6 +41,7 @@ func run() int {
 	flag.IntVar(&o.shrinks, "shrink", 400, "how many smaller cases to try for the first failure of each kind; 0: none")
 	flag.DurationVar(&o.limit, "hang", 5*time.Minute, "how long a case may take")
 	flag.BoolVar(&o.verbose, "v", false, "print every failure, not the first of each kind only")
+	flag.BoolVar(&o.tame, "tame", false, "leave out the seeds whose numbers may be NaN or infinite, every eighth")
 	flag.StringVar(&jsonPath, "json", "", "the file that the result is written to, too")
 	flag.BoolVar(&isChild, "child", false, "be one of those processes")
 	flag.Parse()

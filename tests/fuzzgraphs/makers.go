@@ -78,7 +78,7 @@ func init() {
 				return
 			}
 			a, ok := g.leaf(tensor.F32, form{x.form[1]}, "", pick(g, Normal, Positive))
-			b, ok2 := g.leaf(tensor.F32, form{x.form[1]}, "", Positive)
+			b, ok2 := g.leaf(tensor.F32, form{x.form[1]}, Input, Positive)
 			if ok && ok2 {
 				g.add(op.Name, []Ref{x.ref, a.ref, b.ref})
 			}
