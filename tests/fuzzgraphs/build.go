@@ -78,17 +78,23 @@ type made struct {
 // makeGraph builds a plan's graph. With everything, each tensor that can be one is an
 // output, and no other.
 func makeGraph(c *Case, p *Plan, w *weights.Weights, everything bool, label string) (_ *made, err error) {
-	m := &made{graph: graph.New(label), leaves: map[int]ops.Ref{}, dims: c.dims(p)}
+	m := &made{graph: graph.New(label), leaves: map[int]ops.Ref{}}
+	var used []bool
+	m.dims, used = c.dims(p)
 	defer func() {
 		if err != nil {
 			m.graph.Release()
 		}
 	}()
-	number := make([]int64, len(c.Dims))
+	dims := make([]int64, len(c.Dims))
 	for _, d := range m.dims {
-		if number[d], err = m.graph.Dim(fmt.Sprintf("d%d", d), c.Dims[d].Min, c.Dims[d].Max); err != nil {
+		if dims[d], err = m.graph.Dim(fmt.Sprintf("d%d", d), c.Dims[d].Min, c.Dims[d].Max); err != nil {
 			return nil, err
 		}
+	}
+	number, err := c.numbers(m.graph, dims, used)
+	if err != nil {
+		return nil, err
 	}
 	for _, i := range p.leaves(len(c.Leaves)) {
 		l := c.Leaves[i]

@@ -78,7 +78,7 @@ func (tr *trial) call(s *Step) error {
 
 // callAttrs are a node's attributes with the dynamic dimensions' values.
 func (tr *trial) callAttrs(s *Step, node int) oplevel.Attributes {
-	attrs := resolveAttrs(tr.c.Plans[s.Plan].Nodes[node].Attrs, tr.c.Bindings[s.Binding])
+	attrs := resolveAttrs(tr.c.Plans[s.Plan].Nodes[node].Attrs, tr.c.lengths(s.Binding))
 	return oplevel.Attributes{
 		AppendKey: func(key []byte) []byte {
 			for _, a := range attrs {

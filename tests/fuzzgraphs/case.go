@@ -3,6 +3,7 @@ package main
 import (
 	"math"
 
+	"qtsaccel/core/graph"
 	"qtsaccel/core/ops"
 	"qtsaccel/core/tensor"
 )
@@ -13,7 +14,8 @@ import (
 type Case struct {
 	Seed     uint64    `json:"seed"`
 	Dims     []Dim     `json:"dims,omitempty"`
-	Bindings [][]int64 `json:"bindings"` // values of Dims that runs use
+	Sums     []Sum     `json:"sums,omitempty"` // expressions of them
+	Bindings [][]int64 `json:"bindings"`       // values of Dims that runs use
 	Leaves   []Leaf    `json:"leaves"`
 	Plans    []Plan    `json:"plans"`
 	Steps    []Step    `json:"steps"`
@@ -25,12 +27,65 @@ type Dim struct {
 	Max int64 `json:"max"`
 }
 
-// firstDim stands for dynamic dimension 0 in shapes and attributes of a case, the
-// numbers after it for the others.
-const firstDim = math.MinInt64
+// Sum is an expression of two lengths, each a plain one or what stands for a dynamic
+// dimension or an expression before this one.
+type Sum struct {
+	Op graph.DimOp `json:"op"`
+	A  int64       `json:"a"`
+	B  int64       `json:"b"`
+}
 
-// dimOf says which dynamic dimension a number stands for.
-func dimOf(v int64) (int, bool) { return int(v - firstDim), v < firstDim+64 }
+// firstDim stands for dynamic dimension 0 in shapes and attributes of a case, the
+// numbers after it for the others; firstSum for expression 0.
+const (
+	firstDim = math.MinInt64
+	firstSum = firstDim + maxDims
+	maxDims  = 16
+	maxSums  = 40
+)
+
+// dimOf says which dynamic dimension a number stands for, expressions counted behind the
+// most dimensions that there may be.
+func dimOf(v int64) (int, bool) { return int(v - firstDim), v < firstSum+maxSums }
+
+// lengths gives what the dynamic dimensions and expressions are with a binding, by what
+// [dimOf] gives.
+func (c *Case) lengths(binding int) []int64 {
+	table := make([]int64, maxDims+len(c.Sums))
+	copy(table, c.Bindings[binding])
+	for i, s := range c.Sums {
+		a, b := resolve([]int64{s.A}, table)[0], resolve([]int64{s.B}, table)[0]
+		switch s.Op {
+		case graph.DimAdd:
+			a += b
+		case graph.DimSub:
+			a -= b
+		case graph.DimMul:
+			a *= b
+		case graph.DimDiv:
+			a /= max(b, 1)
+		}
+		table[maxDims+i] = a
+	}
+	return table
+}
+
+// numbers gives what stands for the dynamic dimensions and expressions in a graph, which
+// has some of the dimensions by their numbers.
+func (c *Case) numbers(g *graph.Graph, dims []int64, used []bool) ([]int64, error) {
+	table := make([]int64, maxDims+len(c.Sums))
+	copy(table, dims)
+	for i, s := range c.Sums {
+		if !used[maxDims+i] {
+			continue
+		}
+		var err error
+		if table[maxDims+i], err = g.DimOp(s.Op, resolve([]int64{s.A}, table)[0], resolve([]int64{s.B}, table)[0]); err != nil {
+			return nil, err
+		}
+	}
+	return table, nil
+}
 
 // Kind says what a leaf is.
 type Kind string
@@ -133,9 +188,10 @@ func (p *Plan) leaves(n int) []int {
 	return used
 }
 
-// dims lists the dynamic dimensions that a plan uses.
-func (c *Case) dims(p *Plan) []int {
-	used := make([]bool, len(c.Dims))
+// dims lists the dynamic dimensions that a plan uses, and says which of them and of the
+// expressions it uses.
+func (c *Case) dims(p *Plan) ([]int, []bool) {
+	used := make([]bool, maxDims+len(c.Sums))
 	look := func(values []int64) {
 		for _, v := range values {
 			if d, ok := dimOf(v); ok && d < len(used) {
@@ -152,19 +208,25 @@ func (c *Case) dims(p *Plan) []int {
 			look([]int64{a.Value.Int})
 		}
 	}
+	for i := len(c.Sums) - 1; i >= 0; i-- {
+		if used[maxDims+i] {
+			look([]int64{c.Sums[i].A, c.Sums[i].B})
+		}
+	}
 	var list []int
-	for d, u := range used {
-		if u {
+	for d := range c.Dims {
+		if used[d] {
 			list = append(list, d)
 		}
 	}
-	return list
+	return list, used
 }
 
 // clone copies a case so that the copy can be changed.
 func (c *Case) clone() *Case {
 	n := *c
 	n.Dims = append([]Dim(nil), c.Dims...)
+	n.Sums = append([]Sum(nil), c.Sums...)
 	n.Bindings = nil
 	for _, b := range c.Bindings {
 		n.Bindings = append(n.Bindings, append([]int64(nil), b...))
@@ -193,7 +255,7 @@ func (c *Case) clone() *Case {
 
 // size is how much there is to a case, which shrinking makes smaller.
 func (c *Case) size() int {
-	n := len(c.Dims) + len(c.Steps) + len(c.Leaves)
+	n := len(c.Dims) + len(c.Sums) + len(c.Steps) + len(c.Leaves)
 	for i := range c.Plans {
 		n += 4 + len(c.Plans[i].Outputs)
 		for j := range c.Plans[i].Nodes {

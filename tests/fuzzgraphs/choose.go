@@ -112,10 +112,10 @@ func (g *generator) reshape(v val, f form) (val, bool) {
 	shape, open := make([]int64, len(f)), false
 	for i, d := range f {
 		s, ok := g.symbol(d)
-		if !ok {
-			if open {
-				return v, false
-			}
+		if !ok && open {
+			return v, false
+		}
+		if !ok || !open && g.chance(20) {
 			open, s = true, -1
 		}
 		shape[i] = s

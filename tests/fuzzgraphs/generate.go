@@ -35,6 +35,7 @@ type generator struct {
 	// Threads that meet at a barrier spin, which is slow where others want the CPUs.
 	threads int
 
+	lengths  [][]int64        // by binding
 	weights  *weights.Weights // declared only, for the graph's checks
 	declared []bool
 	leafVals []ops.Value
@@ -43,7 +44,7 @@ type generator struct {
 	plan   *Plan
 	vals   []val
 	graph  *graph.Graph
-	number []int64 // the graph's of the dynamic dimensions
+	number []int64 // the graph's of the dynamic dimensions and expressions
 	refs   map[Ref]ops.Ref
 	limit  int // nodes that the plan may have
 }
@@ -58,6 +59,7 @@ func Generate(seed uint64) *Case {
 		g.threads = 2 + g.r.IntN(2)
 	}
 	g.bindings()
+	g.measure()
 	for range []int{1, 2, 3, 5}[g.weighted(30, 40, 20, 10)] {
 		g.onePlan()
 	}
@@ -162,7 +164,83 @@ func (g *generator) symbol(v vec) (int64, bool) {
 			return firstDim + int64(d), true
 		}
 	}
+	for i := range g.c.Sums {
+		if slices.Equal(v, g.each(func(lengths []int64) int64 { return lengths[maxDims+i] })) {
+			return firstSum + int64(i), true
+		}
+	}
+	for d := range g.c.Dims {
+		if n, ok := g.linear(v, d); ok {
+			return n, true
+		}
+		for e := range g.c.Dims[:d+1] {
+			if slices.Equal(v, g.each(func(lengths []int64) int64 { return lengths[d] * lengths[e] })) {
+				return g.sum(graph.DimMul, firstDim+int64(d), firstDim+int64(e))
+			}
+		}
+	}
 	return 0, false
+}
+
+// each gives a length that depends on the bindings'.
+func (g *generator) each(f func(lengths []int64) int64) vec {
+	v := make(vec, len(g.c.Bindings))
+	for b := range v {
+		v[b] = f(g.lengths[b])
+	}
+	return v
+}
+
+// linear finds a and b so that a length is a times a dynamic dimension plus b.
+func (g *generator) linear(v vec, d int) (int64, bool) {
+	of := g.dynamic(d)
+	if of[0] == of[1] || (v[1]-v[0])%(of[1]-of[0]) != 0 {
+		return 0, false
+	}
+	a := (v[1] - v[0]) / (of[1] - of[0])
+	b := v[0] - a*of[0]
+	if !slices.Equal(v, g.each(func(lengths []int64) int64 { return a*lengths[d] + b })) {
+		return 0, false
+	}
+	n, ok := firstDim+int64(d), true
+	switch {
+	case a == -1:
+		return g.sum(graph.DimSub, b, n)
+	case a != 1:
+		if n, ok = g.sum(graph.DimMul, n, a); !ok {
+			return 0, false
+		}
+	}
+	switch {
+	case b > 0:
+		return g.sum(graph.DimAdd, n, b)
+	case b < 0:
+		return g.sum(graph.DimSub, n, -b)
+	}
+	return n, true
+}
+
+// sum adds an expression to the case, and to the graph in the making.
+func (g *generator) sum(op graph.DimOp, a, b int64) (int64, bool) {
+	if len(g.c.Sums) == maxSums {
+		return 0, false
+	}
+	n, err := g.graph.DimOp(op, resolve([]int64{a}, g.number)[0], resolve([]int64{b}, g.number)[0])
+	if err != nil {
+		return 0, false
+	}
+	g.number = append(g.number, n)
+	g.c.Sums = append(g.c.Sums, Sum{op, a, b})
+	g.measure()
+	return firstSum + int64(len(g.c.Sums)-1), true
+}
+
+// measure computes all lengths with each of the bindings.
+func (g *generator) measure() {
+	g.lengths = nil
+	for b := range g.c.Bindings {
+		g.lengths = append(g.lengths, g.c.lengths(b))
+	}
 }
 
 func (g *generator) symbols(f form) ([]int64, bool) {
@@ -234,13 +312,21 @@ func (g *generator) onePlan() {
 	g.vals, g.refs = nil, map[Ref]ops.Ref{}
 	g.graph = graph.New("generated")
 	defer g.graph.Release()
-	g.number = nil
+	var dims []int64
 	for i, d := range g.c.Dims {
 		n, err := g.graph.Dim(leafName(i), d.Min, d.Max)
 		if err != nil {
 			panic(err) // the ranges are made to be right
 		}
-		g.number = append(g.number, n)
+		dims = append(dims, n)
+	}
+	used := make([]bool, maxDims+len(g.c.Sums))
+	for i := range used {
+		used[i] = true
+	}
+	var err error
+	if g.number, err = g.c.numbers(g.graph, dims, used); err != nil {
+		panic(err) // another graph had them, too
 	}
 	if g.chance(30) {
 		g.plan.Capacity = 1 + g.r.IntN(2)
@@ -299,7 +385,7 @@ func (g *generator) enter(i int) (val, bool) {
 	for axis := range f {
 		f[axis] = make(vec, len(g.c.Bindings))
 		for b := range g.c.Bindings {
-			f[axis][b] = resolve(l.Shape, g.c.Bindings[b])[axis]
+			f[axis][b] = resolve(l.Shape, g.lengths[b])[axis]
 		}
 	}
 	v := val{ref: leaf(i), dtype: l.DType, form: f, value: g.leafVals[i]}
@@ -373,7 +459,7 @@ func (g *generator) add(name string, in []Ref, attrs ...ops.AttrArg) (val, bool)
 	var calls []*ops.Call
 	types, values := make([]tensor.Type, len(in)), make([]ops.Value, len(in))
 	for b := range g.c.Bindings {
-		bound, err := op.Bind(resolveAttrs(attrs, g.c.Bindings[b]))
+		bound, err := op.Bind(resolveAttrs(attrs, g.lengths[b]))
 		if err != nil {
 			return val{}, false
 		}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"math"
+	"slices"
 
 	"qtsaccel/core/ops"
 	"qtsaccel/core/tensor"
@@ -315,8 +316,8 @@ func castTo(g *generator, op *ops.Op) {
 func embedded(g *generator, op *ops.Op) {
 	w, ok := g.some(ops.Weight, 2, 2)
 	if ok && g.chance(30) {
-		f := form{g.constant(g.small()), g.constant(32 * (1 + g.r.Int64N(2)))}
-		w, ok = g.leaf(g.dtype(ops.Weight, f), f, "", "")
+		f := form{g.constant(g.small()), g.constant(pick[int64](g, 32, 64, 256))}
+		w, ok = g.quantised(f)
 	}
 	if !ok {
 		return
@@ -441,16 +442,33 @@ func multiplied(g *generator, op *ops.Op) {
 	x, ok := g.some(ops.Activation, 1, 4)
 	if ok && g.chance(30) { // rows that quantised weights take
 		f := g.form(0, 2)
-		f = append(f, g.constant(pick[int64](g, 32, 64, 96, 256)))
+		f = append(f, g.constant(pick[int64](g, 32, 64, 96, 256, 512)))
 		x, ok = g.leaf(tensor.F32, f, "", "")
 	}
 	if !ok {
 		return
 	}
 	f := form{g.length(), x.form[len(x.form)-1]}
-	if w, ok := g.want(ops.Weight, f); ok {
+	w, ok := g.quantised(f)
+	if !ok {
+		w, ok = g.want(ops.Weight, f)
+	}
+	if ok {
 		g.add(op.Name, trimmed(x.ref, w.ref, g.maybe(ops.Activation, form{f[0]}, 50)))
 	}
+}
+
+// quantised gives a quantised weight of a shape, often where rows can be so.
+func (g *generator) quantised(f form) (val, bool) {
+	row, ok := g.symbol(f[len(f)-1])
+	if !ok || row < 32 || row%32 != 0 || g.chance(30) {
+		return val{}, false
+	}
+	of := quantised32
+	if row%256 == 0 {
+		of = slices.Concat(of, quantised256)
+	}
+	return g.leaf(pick(g, of...), f, Weight, "")
 }
 
 func matrices(g *generator, op *ops.Op) {

@@ -19,6 +19,13 @@ func Print(c *Case, f *Failure) string {
 		}
 		fmt.Fprintf(&b, "\t\tDims: []Dim{%s},\n", strings.Join(texts, ", "))
 	}
+	if len(c.Sums) > 0 {
+		texts := make([]string, len(c.Sums))
+		for i, s := range c.Sums {
+			texts[i] = braces([]int64{int64(s.Op), s.A, s.B})
+		}
+		fmt.Fprintf(&b, "\t\tSums: []Sum{%s},\n", strings.Join(texts, ", "))
+	}
 	b.WriteString("\t\tBindings: [][]int64{")
 	for i, v := range c.Bindings {
 		if i > 0 {
@@ -76,7 +83,9 @@ func braces(v []int64) string {
 }
 
 func number(n int64) string {
-	if d, ok := dimOf(n); ok {
+	if d, ok := dimOf(n); ok && d >= maxDims {
+		return fmt.Sprintf("firstSum + %d", d-maxDims)
+	} else if ok {
 		return fmt.Sprintf("firstDim + %d", d)
 	}
 	return fmt.Sprint(n)

@@ -3,6 +3,7 @@ package main
 import (
 	"slices"
 
+	"qtsaccel/core/graph"
 	"qtsaccel/core/ops"
 	"qtsaccel/core/tensor"
 )
@@ -119,6 +120,17 @@ func valid(c *Case) bool {
 func tidy(c *Case) {
 	for i := range c.Plans {
 		dropDeadNodes(&c.Plans[i])
+	}
+	for len(c.Sums) > 0 { // the last ones; others before would change numbers
+		used := false
+		for i := range c.Plans {
+			_, of := c.dims(&c.Plans[i])
+			used = used || of[maxDims+len(c.Sums)-1]
+		}
+		if used {
+			break
+		}
+		c.Sums = c.Sums[:len(c.Sums)-1]
 	}
 	used := make([]bool, len(c.Leaves))
 	for i := range c.Plans {
@@ -342,6 +354,24 @@ func cut(c *Case, p *Plan, i int) bool {
 // dimension's, with every binding.
 func resultTypes(c *Case, p *Plan, node int) ([]tensor.Type, error) {
 	g := &generator{c: c}
+	g.measure()
+	g.graph = graph.New("")
+	defer g.graph.Release()
+	for i, d := range c.Dims {
+		n, err := g.graph.Dim(leafName(i), d.Min, d.Max)
+		if err != nil {
+			return nil, err
+		}
+		g.number = append(g.number, n)
+	}
+	used := make([]bool, maxDims+len(c.Sums))
+	for i := range used {
+		used[i] = true
+	}
+	var err error
+	if g.number, err = c.numbers(g.graph, g.number, used); err != nil {
+		return nil, err
+	}
 	values := make([]ops.Value, len(c.Leaves))
 	w, err := makeWeights(c, values)
 	if err != nil {
@@ -428,7 +458,7 @@ func fix(c *Case, d int, n int64) {
 		if k, ok := dimOf(*v); ok {
 			if k == d {
 				*v = n
-			} else if k > d {
+			} else if k > d && k < maxDims {
 				*v--
 			}
 		}
@@ -447,6 +477,10 @@ func fix(c *Case, d int, n int64) {
 
 // eachLength calls f with every length in shapes and attributes.
 func eachLength(c *Case, f func(*int64)) {
+	for i := range c.Sums {
+		f(&c.Sums[i].A)
+		f(&c.Sums[i].B)
+	}
 	for i := range c.Leaves {
 		for k := range c.Leaves[i].Shape {
 			f(&c.Leaves[i].Shape[k])
