@@ -140,6 +140,11 @@ func casts() []Case {
 			cases = append(cases, Case{In: []Operand{from}, Attrs: a(text("dtype", to))})
 		}
 	}
+	for _, q := range quantised {
+		for _, to := range []string{"f32", "f16", "bf16", "i32"} {
+			cases = append(cases, Case{In: []Operand{weight(q.dtype, 3, 2*q.row)}, Attrs: a(text("dtype", to))})
+		}
+	}
 	whole := x(257).uniform(-1000, 1000)
 	cases = append(cases,
 		Case{In: []Operand{whole}, Attrs: a(text("dtype", "i32"))},

@@ -158,15 +158,21 @@ func lowerCast(c *call) node {
 	switch {
 	case from == to:
 		return x
+	case from.Quantised() && to.Float():
+		y := c.cast(x, tensor.F32)
+		if to != tensor.F32 {
+			y = c.cast(y, to)
+		}
+		return y
 	case from.Float() && to.Float(), from == tensor.I32 && to == tensor.F32, !c.backend.cpu && from == tensor.F32 && to == tensor.I32:
 		return c.cast(x, to)
-	case !c.backend.cpu || from.Quantised() || to.Quantised():
+	case !c.backend.cpu || to.Quantised():
 		return none
 	}
 	// Integers meet f32 only.
 	f32 := func(s tensor.Shape) tensor.Type { return tensor.Type{DType: tensor.F32, Shape: s} }
 	switch {
-	case from.Float() && from != tensor.F32:
+	case from.Float() && from != tensor.F32, from.Quantised():
 		x = c.cast(x, tensor.F32)
 	case to.Float() && to != tensor.F32:
 		return c.cast(c.kernel(C.SHIM_CAST, f32(c.Out[0].Shape), noNumbers, x), to)
