@@ -154,7 +154,7 @@ ifneq ($(UNAME),Darwin)
 test: export QTSACCEL_TEST_VULKAN := 1
 test: test-vulkan-operators
 endif
-test: deps lib bin test-lib test-data test-go test-fuzz test-python test-install test-swift site ## Set up what is needed and run every test; CI runs this
+test: deps lib bin test-lib test-data test-go test-fuzz test-graphs test-python test-install test-swift site ## Set up what is needed and run every test; CI runs this
 
 # Python with what its tests need, and with what makes the site, each made anew when
 # that changes.
@@ -263,6 +263,13 @@ fuzzgraphs: ggml ## Build the search for graphs that come out wrong, dist/bin/fu
 	@go build -trimpath -o $(DIST)/bin/fuzzgraphs ./tests/fuzzgraphs
 fuzz-graphs: fuzzgraphs ## Try random graphs for FUZZ_TIME on DEVICES='cpu cpu:haswell vulkan:0', from SEED on
 	@$(DIST)/bin/fuzzgraphs -plugins $(DIST)/lib/qtsaccel -time $(FUZZ_TIME) -seed $(SEED) -devices '$(DEVICES)' -json $(DIST)/fuzzgraphs.json
+
+# As many as take a minute, other ones each time; a count, since a clock on a busy machine
+# says nothing.
+TEST_GRAPHS ?= 15000
+.PHONY: test-graphs
+test-graphs: fuzzgraphs
+	@$(DIST)/bin/fuzzgraphs -plugins $(DIST)/lib/qtsaccel -n $(TEST_GRAPHS) -seed $(SEED) -devices 'cpu cpu@0'
 
 # The same with the address sanitizer in the C++ of backends/ggml.
 .PHONY: fuzz-graphs-asan
