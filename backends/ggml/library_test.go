@@ -84,7 +84,9 @@ func TestOpenForeign(t *testing.T) {
 
 	garbage := t.TempDir()
 	require.NoError(t, os.WriteFile(filepath.Join(garbage, libraryFile("base")), []byte("not a library"), 0o644))
-	require.Contains(t, open(garbage), "DEVICE_UNAVAILABLE: ggml cannot be loaded")
+	said := open(garbage)
+	require.Contains(t, said, "DEVICE_UNAVAILABLE: plugin ")
+	require.Contains(t, said, "cannot be loaded: it is no ELF file")
 
 	// A plugin is a library, but not the base library.
 	plugins, err := cpuPlugins(ggml)

@@ -96,6 +96,7 @@ func TestProbe(t *testing.T) {
 func TestOneBadDeviceDoesNotCondemnTheOthers(t *testing.T) {
 	s := newStage(t)
 	t.Setenv("FAKE_CUDA", "3")
+	t.Setenv(LimitVariable, "600") // a busy machine is no failure
 	for _, how := range []string{"segv", "wrong", "abort"} {
 		t.Setenv("FAKE_PLUGIN", how+"@1")
 		v := s.probe(t)
@@ -107,7 +108,7 @@ func TestOneBadDeviceDoesNotCondemnTheOthers(t *testing.T) {
 	}
 	// Whoever hangs takes the time of those behind.
 	t.Setenv("FAKE_PLUGIN", "hang@1")
-	t.Setenv(LimitVariable, "2")
+	t.Setenv(LimitVariable, "15")
 	v := s.probe(t)
 	require.True(t, v.Findings[0].Proven, "%+v", v)
 	require.ErrorContains(t, v.Check(v.Findings[1].Device), "hangs while computing")

@@ -66,9 +66,9 @@ func TestReportAndName(t *testing.T) {
 	require.NoError(t, err)
 	defer b.Release()
 	require.Equal(t, "fake (copies)", b.Name())
-	require.Equal(t, "requested: cpu (option)", said[0])
+	require.Equal(t, []string{"fake (copies)", "requested: cpu (option)"}, said[:2])
 	text := b.Report().Text()
-	require.True(t, strings.HasPrefix(text, "requested: cpu (option)"), text)
+	require.True(t, strings.HasPrefix(text, "fake (copies)\nrequested: cpu (option)\n"), text)
 	require.NotContains(t, text, "asked")
 
 	// What a backend notes later is in later reports.

@@ -38,10 +38,10 @@ int main(void) {
     size_t n;
     int i;
 
-    CHECK(sizeof *o == 32 && sizeof *po == 16 && sizeof *ro == 40);
+    CHECK(sizeof *o == 72 && sizeof *po == 16 && sizeof *ro == 40);
     CHECK(qtsa_version() >= QTSA_VERSION_MAJOR * 10000 + QTSA_VERSION_MINOR * 100 + QTSA_VERSION_PATCH);
     *o = qtsa_backend_options_init();
-    CHECK(o->struct_size == 32 && o->backend == NULL && o->threads == 0);
+    CHECK(o->struct_size == 72 && o->backend == NULL && o->threads == 0);
     o->threads = 1;
     OK(qtsa_backend_create(o, &backend));
     OK(qtsa_backend_report_copy(backend, QTSA_FORMAT_JSON, report, sizeof report, &n));
