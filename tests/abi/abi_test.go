@@ -1,6 +1,7 @@
 // Package abi shows that programs go on working that were compiled against an earlier
 // header, and that one compiled against a later header is told what the library lacks.
-// first/qtsaccel.h is the header of the first version, as it was, and is never changed;
+// first/qtsaccel.h is the header of the first version, 0.2, as it was, and is never changed
+// once that is released;
 // capi/gen holds the header of today to it and to include/qtsaccel.abi.
 package abi
 

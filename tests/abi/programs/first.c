@@ -1,6 +1,6 @@
 /*
- * A program of the first version: compiled against that version's header, whose options
- * are smaller, and run on the library as it is. Beyond the end of each options struct
+ * A program of the first version, 0.2: compiled against that version's header, whose
+ * options may be smaller, and run on the library as it is. Beyond the end of each options struct
  * lies memory that nobody may touch.
  */
 #define _DEFAULT_SOURCE
