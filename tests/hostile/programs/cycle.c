@@ -28,16 +28,14 @@ void heap_arm(long n) __attribute__((weak));
 int heap_disarm(void) __attribute__((weak));
 
 /* The functions that a cycle calls. */
-#define FUNCTIONS(F)                                                                                              \
-    F(backend_options_init)                                                                                       \
-    F(backend_create)                                                                                             \
-    F(backend_free)                                                                                               \
-    F(weights_create)                                                                                             \
-    F(weights_declare)                                                                                            \
-    F(weights_set) F(weights_save) F(weights_open) F(weights_options_init) F(weights_free) F(graph_create)        \
-        F(graph_input) F(graph_weight) F(graph_op) F(graph_state) F(graph_output) F(graph_free) F(session_create) \
-            F(session_write) F(session_free) F(plan_create) F(plan_run) F(plan_free) F(matrix_desc_init)          \
-                F(matrix_create) F(matmul) F(matrix_free) F(last_error) F(status_name) F(device_count)
+/* clang-format off */
+#define FUNCTIONS(F) \
+    F(backend_options_init) F(backend_create) F(backend_free) F(weights_create) F(weights_declare) \
+    F(weights_set) F(weights_save) F(weights_open) F(weights_options_init) F(weights_free) F(graph_create) \
+    F(graph_input) F(graph_weight) F(graph_op) F(graph_state) F(graph_output) F(graph_free) F(session_create) \
+    F(session_write) F(session_free) F(plan_create) F(plan_run) F(plan_free) F(matrix_desc_init) \
+    F(matrix_create) F(matmul) F(matrix_free) F(last_error) F(status_name) F(device_count)
+/* clang-format on */
 
 static struct {
 #define F(name) __typeof__(qtsa_##name) *name;
