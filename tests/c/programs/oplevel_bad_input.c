@@ -210,7 +210,7 @@ static void products(void) {
     WRONG(QTSA_ERR_INVALID_HANDLE, qtsa_matmul(NULL, in, T, N_IN, &j, 1, 0), "null", "qtsa_backend");
     WRONG(QTSA_ERR_INVALID_ARGUMENT, qtsa_matmul(backend, NULL, T, N_IN, &j, 1, 0), "matmul", "x is null");
     WRONG(QTSA_ERR_INVALID_ARGUMENT, qtsa_matmul(backend, in, T, N_IN, NULL, 1, 0), "matmul", "products is null");
-    WRONG(QTSA_ERR_INVALID_ARGUMENT, qtsa_matmul(backend, in, T, N_IN, &j, 0, 0), "n_jobs is 0");
+    WRONG(QTSA_ERR_INVALID_ARGUMENT, qtsa_matmul(backend, in, T, N_IN, &j, 0, 0), "n_products is 0");
     WRONG(QTSA_ERR_INVALID_ARGUMENT, qtsa_matmul(backend, in, T, N_IN, &j, SIZE_MAX, 0), "18446744073709551615");
     WRONG(QTSA_ERR_INVALID_ARGUMENT, qtsa_matmul(backend, in, -1, N_IN, &j, 1, 0), "t is -1");
     WRONG(QTSA_ERR_INVALID_ARGUMENT, qtsa_matmul(backend, in, T, 0, &j, 1, 0), "n_in is 0");
