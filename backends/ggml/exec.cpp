@@ -8,6 +8,7 @@
 #include <ctime>
 #include <memory>
 
+#include "at_exit.h"
 #include "builder.h"
 #include "graph_cost.h"
 #include "stream.h"
@@ -20,7 +21,9 @@ int64_t now_ns() {
     return int64_t(t.tv_sec) * 1000000000 + t.tv_nsec;
 }
 
-bool asked_to_stop(void *flag) { return __atomic_load_n(static_cast<int32_t *>(flag), __ATOMIC_RELAXED) != 0; }
+bool asked_to_stop(void *flag) {
+    return __atomic_load_n(static_cast<int32_t *>(flag), __ATOMIC_RELAXED) != 0 || shim::exiting();
+}
 
 /*
  * A tensor that is copied from or to the host, and what views it: they may lie in the
@@ -311,6 +314,7 @@ void shim_exec::download(const shim_span *out) {
 }
 
 ggml_status shim_exec::compute_on_cpu(int32_t threads, void *cancel) {
+    const shim::computing scope;
     if (plan_threads != threads) {
         plan_threads = 0;
         plan = gg.graph_plan(graph, threads, nullptr);
