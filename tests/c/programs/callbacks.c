@@ -45,7 +45,7 @@ static void on_release(void *user) {
 }
 
 int main(int argc, char **argv) {
-    static _Alignas(32) float lent[8];
+    static float lent[8] __attribute__((aligned(32)));
     const int64_t shape[] = {8};
     char path[4096];
     qtsa_array array;

@@ -44,7 +44,7 @@ int main(int argc, char **argv) {
     model_free(&m);
     if (!to_stderr) {
         for (const char *const *w =
-                 (const char *const[]){"requested: ", ": taken", "backend: ", "graph \"model\": 2 nodes, 2 on ",
+                 (const char *const[]){"requested: ", ": taken", "threads: ", "graph \"model\": 2 nodes, 2 on ",
                                        "upload ", "compute ", "download ", NULL};
              *w != NULL; w++) {
             if (strstr(told, *w) != NULL) continue;

@@ -29,6 +29,8 @@ static void operator_level_calls(void) {
     qtsa_conv2d_geometry geometry;
     qtsa_product job;
     qtsa_operand operand;
+    qtsa_attention_desc attention;
+    SIZED(attention);
     SIZED(geometry);
     SIZED(job);
     SIZED(operand);
@@ -39,7 +41,7 @@ static void operator_level_calls(void) {
     CHECK(bytes == 0);
     FORKED(qtsa_matmul(m.backend, &y[0][0], 1, 3, &job, 1, 0));
     FORKED(qtsa_conv2d(m.backend, &y[0][0], &geometry, NULL, &job, 0));
-    FORKED(attention_of(m.backend, y[0], y[0], y[0], 1, 1, 1, 1, 1, 0, 0, 0, y[1], 0));
+    FORKED(qtsa_attention(m.backend, &attention, 0));
     FORKED(qtsa_op_run(m.backend, "relu", &operand, 1, NULL, 0, &operand, 1, 0));
     FORKED(qtsa_backend_wants(m.backend, "matmul", sizes, 3, &wants));
     CHECK(wants == 0);
@@ -98,8 +100,8 @@ static void every_function(void) {
     FORKED(qtsa_weights_upload(m.weights, m.backend, NULL));
     FORKED(qtsa_weights_device_bytes(m.weights, m.backend, &device_bytes));
     FORKED(qtsa_weights_free(m.weights));
-    FORKED(add_declared(m.weights, "z", QTSA_DTYPE_F32, shape, 2));
-    FORKED(set_dense(m.weights, "weight", model_weight, sizeof model_weight));
+    FORKED(qtsa_weights_add(m.weights, "z", NULL));
+    FORKED(qtsa_weights_set(m.weights, "weight", NULL));
     FORKED(qtsa_weights_add_split(m.weights, "z", NULL, 0, &report));
     CHECK(report.dtype == 0);
     FORKED(qtsa_weights_count(m.weights, &n, &keys));

@@ -24,11 +24,10 @@ static void once(void) {
     model m;
     qtsa_tensor t, in[2];
     qtsa_plan second;
-    float x[1] = {0};
     model_open(&m);
     MODEL_RUNS(m.plan);
     /* Failures leave nothing behind either. */
-    REFUSED(QTSA_ERR_INVALID_STATE, set_dense(m.weights, "weight", x, 4), "in use");
+    REFUSED(QTSA_ERR_INVALID_STATE, set_dense(m.weights, "weight", model_weight, sizeof model_weight), "in use");
     OK(qtsa_graph_input(m.graph, "wrong", QTSA_DTYPE_F32, wrong, 2, &in[0]));
     OK(qtsa_graph_input(m.graph, "other", QTSA_DTYPE_F32, other, 2, &in[1]));
     REFUSED(QTSA_ERR_SHAPE_MISMATCH, qtsa_graph_op(m.graph, "linear", in, 2, NULL, 0, &t, 1), "linear");

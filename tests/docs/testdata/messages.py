@@ -107,7 +107,7 @@ named = qa.Weights.open(folder / "named.gguf")
 number, count = ctypes.c_double(), ctypes.c_size_t()
 wrong(
     lambda: check(
-        api.weights_metadata_floats(named._value, b"general.name", ctypes.byref(number), 1, ctypes.byref(count))
+        api.weights_metadata_get(named._value, b"general.name", 2, ctypes.byref(number), 1, ctypes.byref(count))
     )
 )
 
