@@ -171,7 +171,6 @@ wrong(lambda: backend.matmul(zeros(1, 63), backend.matrix(zeros(4, 64))))
 wrong(lambda: backend.matmul(zeros(1, 64), qa.Backend("cpu", threads=1).matrix(zeros(4, 64))))
 
 # Handles, structs, processes.
-wrong(lambda: check(api.version_require(9900)))
 handle = plan._value
 plan.close()
 wrong(lambda: check(api.plan_free(handle)))
@@ -183,7 +182,7 @@ for size in (0, 4000):
     options.struct_size = size
     wrong(lambda: check(api.backend_create(ctypes.byref(options), ctypes.byref(made))))
 needed = ctypes.c_size_t()
-wrong(lambda: check(api.backend_name_copy(backend._value, ctypes.create_string_buffer(4), 4, ctypes.byref(needed))))
+wrong(lambda: check(api.backend_report_copy(backend._value, 0, ctypes.create_string_buffer(4), 4, ctypes.byref(needed))))
 check(api.backend_install(backend._value))
 other = qa.Backend("cpu", threads=1)
 wrong(lambda: check(api.backend_install(other._value)))
