@@ -182,7 +182,9 @@ for size in (0, 4000):
     options.struct_size = size
     wrong(lambda: check(api.backend_create(ctypes.byref(options), ctypes.byref(made))))
 needed = ctypes.c_size_t()
-wrong(lambda: check(api.backend_report_copy(backend._value, 0, ctypes.create_string_buffer(4), 4, ctypes.byref(needed))))
+wrong(
+    lambda: check(api.backend_report_copy(backend._value, 0, ctypes.create_string_buffer(4), 4, ctypes.byref(needed)))
+)
 check(api.backend_install(backend._value))
 other = qa.Backend("cpu", threads=1)
 wrong(lambda: check(api.backend_install(other._value)))
