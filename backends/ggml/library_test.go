@@ -93,7 +93,7 @@ func TestOpenForeign(t *testing.T) {
 	require.NoError(t, err)
 	foreign := t.TempDir()
 	copyFile(t, plugins[0], filepath.Join(foreign, libraryFile("base")))
-	said := open(foreign)
+	said = open(foreign)
 	require.True(t, strings.HasPrefix(said, "VERSION_MISMATCH: ") || strings.HasPrefix(said, "DEVICE_UNAVAILABLE: "), said)
 
 	alone := t.TempDir()
