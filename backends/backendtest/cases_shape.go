@@ -172,6 +172,7 @@ func stateWrite() []Case {
 			Case{In: []Operand{state(d, 1, 128), x(1, 128)}},
 			Case{In: []Operand{state(d, 2, 3, 4, 5), x(2, 3, 4, 5), none}},
 			Case{In: []Operand{state(d, 33), x(33)}},
+			Case{In: []Operand{state(d), x()}},
 		)
 	}
 	return cases

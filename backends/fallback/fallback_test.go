@@ -1,6 +1,7 @@
 package fallback
 
 import (
+	"math"
 	"slices"
 	"testing"
 	"unsafe"
@@ -89,6 +90,18 @@ func TestConformance(t *testing.T) {
 			require.NoError(t, b.Close())
 		})
 	}
+}
+
+// A number of no dimension comes from one segment of the primary to a later one.
+func TestScalarBetweenSegments(t *testing.T) {
+	s := newSketch(t)
+	x := s.input("x", f32())
+	first := s.op("neg", x)
+	s.output("y", s.op("add", s.op("exp", first), first))
+	e := s.build(pair(without("exp")), nil)
+	y := make([]float32, 1)
+	run(t, e, []backend.Buffer{buffer([]float32{-1})}, []backend.Buffer{buffer(y)})
+	require.InDelta(t, 1+math.E, y[0], 1e-6)
 }
 
 func f32(shape ...int64) tensor.Type { return tensor.Type{DType: tensor.F32, Shape: shape} }

@@ -11,11 +11,11 @@ func init() {
 		Name: "state_write", Summary: "the state with its row positions[i] replaced by values[i], rounded to its dtype; without positions, all of it replaced. A position given twice gets either row",
 		Source: "ONNX TensorScatter; torch.Tensor.index_copy_",
 		Inputs: []Input{
-			{Name: "state", DTypes: Float, MinRank: 1},
-			{Name: "values", MinRank: 1},
+			{Name: "state", DTypes: Float},
+			{Name: "values"},
 			{
 				Name: "positions", DTypes: Index, Optional: true, MinRank: 1, MaxRank: 1,
-				Below: func(c *Call) int64 { return c.In[0].Shape[0] },
+				Below: func(c *Call) int64 { return c.In[0].Shape.Dim(0) },
 			},
 		},
 		Infer:     inferStateWrite,
@@ -55,6 +55,9 @@ func inferStateWrite(c *Call) ([]tensor.Type, error) {
 	}
 	if !c.Has(2) {
 		return []tensor.Type{state}, wantShape(c, 1, 0, state.Shape...)
+	}
+	if len(state.Shape) == 0 || len(values) == 0 {
+		return nil, mismatch("%s and %s have no rows for %s to name", c.arg(0), c.arg(1), c.arg(2))
 	}
 	if err := wantShape(c, 2, 1, values[0]); err != nil {
 		return nil, err
