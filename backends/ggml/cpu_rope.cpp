@@ -9,31 +9,8 @@ namespace shim {
 
 namespace {
 
-namespace every {
-#define LANES 4
-#include "cpu_rope_body.h"
-#undef LANES
-}  // namespace every
-
-#if defined(SHIM_X86_VARIANTS)
-
-BEGIN_FOR("avx2,fma,f16c")
-namespace avx2 {
-#define LANES 8
-#include "cpu_rope_body.h"
-#undef LANES
-}  // namespace avx2
-END_FOR
-
-BEGIN_FOR("avx512f,avx512bw,fma,f16c")
-namespace avx512 {
-#define LANES 16
-#include "cpu_rope_body.h"
-#undef LANES
-}  // namespace avx512
-END_FOR
-
-#endif
+#define BODY "cpu_rope_body.h"
+#include "cpu_each_target.h"
 
 struct variant {
     void (*angles_part)(const rope_angles &, int, int);
