@@ -30,11 +30,10 @@ int heap_disarm(void) __attribute__((weak));
 /* The functions that a cycle calls. */
 /* clang-format off */
 #define FUNCTIONS(F) \
-    F(backend_options_init) F(backend_create) F(backend_free) F(weights_create) F(weights_declare) \
-    F(weights_set) F(weights_save) F(weights_open) F(weights_options_init) F(weights_free) F(graph_create) \
-    F(graph_input) F(graph_weight) F(graph_op) F(graph_state) F(graph_output) F(graph_free) F(session_create) \
-    F(session_write) F(session_free) F(plan_create) F(plan_run) F(plan_free) F(matrix_desc_init) \
-    F(matrix_create) F(matmul) F(matrix_free) F(last_error) F(status_name) F(device_count)
+    F(backend_create) F(backend_free) F(weights_create) F(weights_add) F(weights_save) F(weights_open) \
+    F(weights_free) F(graph_create) F(graph_input) F(graph_weight) F(graph_op) F(graph_output) F(graph_free) \
+    F(session_create) F(session_free) F(plan_create) F(plan_run) F(plan_free) F(matrix_create) F(matmul) \
+    F(matrix_free) F(last_error) F(status_name)
 /* clang-format on */
 
 static struct {
@@ -62,7 +61,7 @@ static int load(const char *library) {
 #undef F
     *(void **)&q.objects = dlsym(l, "qtsa_test_objects");
     *(void **)&q.tensor_bytes = dlsym(l, "qtsa_test_tensor_bytes");
-    return q.objects != NULL && q.tensor_bytes != NULL && q.device_count != NULL;
+    return q.objects != NULL && q.tensor_bytes != NULL && q.status_name != NULL;
 }
 
 static void arm(long n) {
@@ -119,8 +118,8 @@ static void make_file(void) {
         const char name[] = {(char)('a' + l), 0};
         for (int o = 0; o < N_OUT; o++)
             for (int i = 0; i < N_IN; i++) data[o * N_IN + i] = weight(l, o, i);
-        DO(weights_declare, w, name, QTSA_DTYPE_F32, shape, 2);
-        DO(weights_set, w, name, data, sizeof data);
+        const qtsa_array array = qtsa_array_dense(QTSA_DTYPE_F32, shape, 2, data, sizeof data);
+        DO(weights_add, w, name, &array);
     }
     DO(weights_save, w, path, NULL, 0, NULL, NULL);
     DO(weights_free, w);
@@ -139,19 +138,18 @@ static int build(qtsa_graph g, qtsa_weights w) {
 static void one_placement(qtsa_backend b, int32_t placement) {
     static float x[N_IN], y[N_OUT], z[N_OUT];
     char path[4096], saved[4096];
-    qtsa_weights_options wo;
+    qtsa_weights_options wo = qtsa_weights_options_init();
     qtsa_weights w = NULL;
     qtsa_graph g = NULL;
     qtsa_session s = NULL;
     qtsa_plan p = NULL;
     qtsa_matrix m = NULL;
-    qtsa_matrix_desc d;
+    qtsa_matrix_desc d = qtsa_matrix_desc_init();
     file_name(path, sizeof path, "model.gguf");
     file_name(saved, sizeof saved, "saved.gguf");
     for (int i = 0; i < N_IN; i++) x[i] = (float)(i % 5) - 2;
     memset(y, 0, sizeof y);
     memset(z, 0, sizeof z);
-    q.weights_options_init(&wo, sizeof wo);
     wo.placement = placement;
     if (DO(weights_open, path, &wo, &w) && DO(graph_create, "cycle", &g) && build(g, w) && DO(session_create, b, &s) &&
         DO(plan_create, s, g, NULL, &p)) {
@@ -161,12 +159,11 @@ static void one_placement(qtsa_backend b, int32_t placement) {
             if (DO(plan_run, p, &in, 1, &out, 1, NULL)) right(y, x, 0, 1);
     }
     if (w != NULL) {
-        q.matrix_desc_init(&d, sizeof d);
         d.weights = w;
         d.name = "b";
         if (DO(matrix_create, b, &d, &m)) {
-            qtsa_job job = {m, NULL, z, N_OUT, QTSA_ACTIVATION_NONE, 0};
-            if (DO(matmul, b, x, 1, N_IN, &job, 1, 0)) right(z, x, 1, 0);
+            const qtsa_product product = {sizeof product, m, NULL, z, N_OUT, QTSA_ACTIVATION_NONE, 0};
+            if (DO(matmul, b, x, 1, N_IN, &product, 1, 0)) right(z, x, 1, 0);
         }
         DO(weights_save, w, saved, NULL, 0, NULL, NULL);
     }
@@ -177,11 +174,10 @@ static void one_placement(qtsa_backend b, int32_t placement) {
 }
 
 static void cycle(void) {
-    qtsa_backend_options o;
+    qtsa_backend_options o = qtsa_backend_options_init();
     qtsa_backend b = NULL;
     first = QTSA_OK;
     words[0] = where[0] = 0;
-    q.backend_options_init(&o, sizeof o);
     o.backend = backend;
     o.threads = 2;
     o.probe = "off";

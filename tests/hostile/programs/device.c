@@ -12,8 +12,7 @@
 #include "../../c/programs/model.h"
 
 static void open_on(model *m, const char *backend) {
-    qtsa_backend_options o;
-    OK(qtsa_backend_options_init(&o, sizeof o));
+    qtsa_backend_options o = qtsa_backend_options_init();
     o.backend = backend;
     o.probe = "off";
     o.threads = 1;
@@ -104,10 +103,9 @@ static void hang(const char *folder, const model *cpu) {
 
 /* A device that cannot be opened: it is, for each session. */
 static void absent(void) {
-    qtsa_backend_options o;
+    qtsa_backend_options o = qtsa_backend_options_init();
     qtsa_backend b;
     qtsa_session s;
-    OK(qtsa_backend_options_init(&o, sizeof o));
     o.backend = "cuda";
     o.probe = "off";
     OK(qtsa_backend_create(&o, &b));

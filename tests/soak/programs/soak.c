@@ -47,9 +47,8 @@ static taken now(void) {
 }
 
 static qtsa_backend backend_of(const char *name, int32_t threads) {
-    qtsa_backend_options o;
+    qtsa_backend_options o = qtsa_backend_options_init();
     qtsa_backend b;
-    OK(qtsa_backend_options_init(&o, sizeof o));
     o.backend = name;
     o.threads = threads;
     OK(qtsa_backend_create(&o, &b));
@@ -90,9 +89,8 @@ static void two_plans(qtsa_backend backend, int round) {
         float in[64], out[64], want = 0;
         qtsa_input input = {in, (size_t)length * 4};
         qtsa_output output = {out, (size_t)length * 4};
-        qtsa_run_options o;
+        qtsa_run_options o = qtsa_run_options_init();
         int64_t k;
-        OK(qtsa_run_options_init(&o, sizeof o));
         o.dims = &length;
         o.n_dims = 1;
         for (k = 0; k < length; k++) in[k] = (float)(k % 5) - 1;
@@ -116,13 +114,12 @@ static void path_of(char *to, size_t room, const char *name) { snprintf(to, room
 /* Weights from a file, kept in each of the two ways, and a plan that reads them. */
 static void from_file(qtsa_backend backend, int round) {
     char path[4096];
-    qtsa_weights_options o;
+    qtsa_weights_options o = qtsa_weights_options_init();
     qtsa_weights w;
     qtsa_graph g;
     qtsa_session s;
     qtsa_plan p;
     path_of(path, sizeof path, "model.gguf");
-    OK(qtsa_weights_options_init(&o, sizeof o));
     o.placement = 1 + round % 2;
     OK(qtsa_weights_open(path, &o, &w));
     g = model_graph(w);
@@ -148,15 +145,16 @@ static void operators(qtsa_backend backend, int round) {
     const int64_t n = 1 + round % 97;
     float a[97], b[97], y[2][3], c[97];
     qtsa_operand in[2], out;
-    qtsa_matrix_desc d;
+    qtsa_matrix_desc d = qtsa_matrix_desc_init();
     qtsa_matrix m;
-    qtsa_job job;
+    qtsa_product product;
     int64_t i;
     for (i = 0; i < n; i++) {
         a[i] = (float)i;
         b[i] = (float)(2 * i + 1);
     }
     memset(in, 0, sizeof in);
+    in[0].struct_size = in[1].struct_size = sizeof *in;
     in[0].dtype = in[1].dtype = QTSA_DTYPE_F32;
     in[0].rank = in[1].rank = 1;
     in[0].shape[0] = in[1].shape[0] = n;
@@ -167,7 +165,6 @@ static void operators(qtsa_backend backend, int round) {
     OK(qtsa_op_run(backend, "add", in, 2, NULL, 0, &out, 1, 0));
     for (i = 0; i < n; i++) CHECK(c[i] == a[i] + b[i]);
 
-    OK(qtsa_matrix_desc_init(&d, sizeof d));
     d.dtype = QTSA_DTYPE_F32;
     d.rank = 2;
     d.shape[0] = 3;
@@ -175,13 +172,14 @@ static void operators(qtsa_backend backend, int round) {
     d.data = model_weight;
     d.bytes = sizeof model_weight;
     OK(qtsa_matrix_create(backend, &d, &m));
-    memset(&job, 0, sizeof job);
-    job.weight = m;
-    job.bias = model_bias;
-    job.y = &y[0][0];
-    job.n_out = 3;
-    job.activation = QTSA_ACTIVATION_RELU;
-    OK(qtsa_matmul(backend, &model_x[0][0], 2, 4, &job, 1, 0));
+    memset(&product, 0, sizeof product);
+    product.struct_size = sizeof product;
+    product.weight = m;
+    product.bias = model_bias;
+    product.y = &y[0][0];
+    product.n_out = 3;
+    product.activation = QTSA_ACTIVATION_RELU;
+    OK(qtsa_matmul(backend, &model_x[0][0], 2, 4, &product, 1, 0));
     CHECK(model_right((const float(*)[3])y, 1));
     OK(qtsa_matrix_free(m));
 }
@@ -210,13 +208,13 @@ static void errors(qtsa_backend backend) {
     OK(qtsa_session_free(s));
     REFUSED(QTSA_ERR_INVALID_HANDLE, qtsa_session_free(s), "qtsa_session");
     OK(qtsa_graph_free(g));
-    REFUSED(QTSA_ERR_INVALID_ARGUMENT, qtsa_backend_name_copy(backend, text, 1, &n), "buffer");
+    REFUSED(QTSA_ERR_INVALID_ARGUMENT, qtsa_backend_report_copy(backend, QTSA_FORMAT_TEXT, text, 1, &n), "buffer");
 }
 
 static void *on_a_thread(void *backend) {
-    size_t n;
+    size_t tensors, metadata;
     operators((qtsa_backend)backend, 3);
-    REFUSED(QTSA_ERR_INVALID_HANDLE, qtsa_weights_count(NULL, &n), "null");
+    REFUSED(QTSA_ERR_INVALID_HANDLE, qtsa_weights_count(NULL, &tensors, &metadata), "null");
     return NULL;
 }
 
