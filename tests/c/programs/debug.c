@@ -28,7 +28,7 @@ int main(int argc, char **argv) {
             CHECK(!setenv("QTSACCEL_DEBUG_BACKEND", no[i], 1));
             OK(qtsa_backend_create(&o, &m.backend));
             OK(qtsa_backend_free(m.backend));
-            CHECK(told[0] == 0);
+            CHECK(strstr(told, "requested: ") == NULL); /* ggml's own lines come all the same */
         }
         CHECK(!setenv("QTSACCEL_DEBUG_BACKEND", "on", 1));
     } else {

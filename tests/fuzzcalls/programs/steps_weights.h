@@ -109,7 +109,8 @@ static void step_qtsa_weights_add(Thread &t) {
     const int64_t *shape = t.shape(&rank);
     a->dtype = t.dtype();
     a->rank = rank;
-    for (int32_t i = 0; shape != nullptr && i < rank && i < QTSA_MAX_RANK; i++) a->shape[i] = shape[i];
+    /* Of a rank that cannot be, there is no shape of that length. */
+    for (int32_t i = 0; shape != nullptr && rank <= QTSA_MAX_RANK && i < rank; i++) a->shape[i] = shape[i];
     const size_t bytes = Thread::bytes_of(a->dtype, a->shape, a->rank);
     if (bytes > 0 && t.random.chance(40)) {
         a->data = t.content(a->dtype, bytes);
