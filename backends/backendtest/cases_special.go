@@ -83,7 +83,7 @@ func takesLarge(op *ops.Op, c Case, input int, s special) bool {
 		}
 	}
 	switch op.Name {
-	case "snake", "rope": // the sine of a large product, and a large difference
+	case "rope": // a large difference
 		return false
 	case "attention": // scores that hardly differ, with as many digits as f32 has
 		return input == 2 && s.name == "large"
@@ -97,7 +97,7 @@ func takesLarge(op *ops.Op, c Case, input int, s special) bool {
 // these operators.
 func onlyCPU(name string, s special) bool {
 	switch name {
-	case "sin", "cos", "rms_norm":
+	case "sin", "cos", "snake", "rms_norm":
 		return s.large
 	case "log":
 		return s.name == "denormal"

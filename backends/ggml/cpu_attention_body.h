@@ -15,9 +15,9 @@
 #include "cpu_vectors_body.h"
 
 enum {
-    KEYS = 96,   // of a block
-    ROWS = 48,   // of a piece, at most: whole vectors
-    FEW = 8,     // rows, at most, that go head by head
+    KEYS = 96,                // of a block
+    ROWS = 48,                // of a piece, at most: whole vectors
+    FEW = 8,                  // rows, at most, that go head by head
     M = LANES == 16 ? 8 : 6,  // so many rows by so many vectors of sums fill the registers
     V = LANES == 16 ? 3 : 2,
 };
@@ -26,13 +26,13 @@ static constexpr float hidden = -__builtin_inff();
 
 /* A thread's memory for one piece. */
 struct work {
-    float *q;       // [d, ROWS], or few rows [FEW, whole(d)]; times the scale
-    float *keys;    // [KEYS, d] of a block, where they are not f32
-    float *scores;  // [KEYS, ROWS] or [FEW, KEYS], then their exponentials
-    float *values;  // [KEYS, whole(dv)], where they are not f32 or no whole vectors
-    float *y;       // [ROWS, whole(dv)], the mean so far
-    float *top, *sum;           // of each row: the largest score, the sum of exponentials
-    float *keep, *take;         // what the mean and a block's sum of values are multiplied by
+    float *q;                        // [d, ROWS], or few rows [FEW, whole(d)]; times the scale
+    float *keys;                     // [KEYS, d] of a block, where they are not f32
+    float *scores;                   // [KEYS, ROWS] or [FEW, KEYS], then their exponentials
+    float *values;                   // [KEYS, whole(dv)], where they are not f32 or no whole vectors
+    float *y;                        // [ROWS, whole(dv)], the mean so far
+    float *top, *sum;                // of each row: the largest score, the sum of exponentials
+    float *keep, *take;              // what the mean and a block's sum of values are multiplied by
     int64_t first[ROWS], end[ROWS];  // the keys that a row sees
 
     work(char *memory, int64_t d, int64_t dv) {
@@ -285,10 +285,12 @@ static void add_rows(const work &w, int64_t r, const char *v, size_t v_row, int6
     float *y = w.y + r * y_row;
     int64_t c = 0;
     for (; c + N * LANES <= dv; c += N * LANES) {
-        add_values<From, R, N, false>(scores, v + c * From::BYTES, v_row, keys, y + c, y_row, w.keep + r, w.take + r, 0);
+        add_values<From, R, N, false>(scores, v + c * From::BYTES, v_row, keys, y + c, y_row, w.keep + r, w.take + r,
+                                      0);
     }
     for (; c + LANES <= dv; c += LANES) {
-        add_values<From, R, 1, false>(scores, v + c * From::BYTES, v_row, keys, y + c, y_row, w.keep + r, w.take + r, 0);
+        add_values<From, R, 1, false>(scores, v + c * From::BYTES, v_row, keys, y + c, y_row, w.keep + r, w.take + r,
+                                      0);
     }
     if (c < dv) {
         add_values<From, R, 1, true>(scores, v + c * From::BYTES, v_row, keys, y + c, y_row, w.keep + r, w.take + r,
@@ -378,9 +380,9 @@ static bool hide(const attention &a, const piece &p, const work &w, int64_t begi
     bool any = false;
     for (int64_t r = 0; r < p.rows; r++) {
         if (a.mask != nullptr) {
-            const float *mask = reinterpret_cast<const float *>(reinterpret_cast<const char *>(a.mask) +
-                                                                p.query(r) * a.mask_row) +
-                                begin;
+            const float *mask =
+                reinterpret_cast<const float *>(reinterpret_cast<const char *>(a.mask) + p.query(r) * a.mask_row) +
+                begin;
             for (int64_t i = 0; i < keys; i++) *score(r, i) += mask[i];
         }
         if (w.first[r] <= begin && w.end[r] >= begin + keys) continue;

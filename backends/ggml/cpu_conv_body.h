@@ -52,7 +52,7 @@ static void gather(const conv &c, const float *image, int64_t first, int64_t cou
             int64_t high = x >= c.w ? 0 : least(ceiling(c.w - x, c.stride_w), run);
             if (y < 0 || y >= c.h || low >= high) low = high = 0;
             const int64_t channel = tap >= k0 ? 0 : ceiling(k0 - tap, taps);
-            int64_t from = (channel * c.h + y) * c.w + x;  // in the image between low and high
+            int64_t from = (channel * c.h + y) * c.w + x;                        // in the image between low and high
             int64_t at = (channel * taps + tap - k0) * stride_k + p * stride_p;  // in to
             for (int64_t k = channel * taps + tap; k < k0 + depth; k += taps) {
                 if (stride_p == 1 && c.stride_w == 1 && high - low == COLUMNS) {
@@ -175,9 +175,10 @@ static void conv_to_rows(const conv &c, int ith, int nth) {
             const int64_t image = at / c.groups, group = at % c.groups, first = group * per_group;
             const window_rows windows = {c, c.x + image * c.h * c.w * c.groups * c.ic + group * c.ic};
             const element_rows weight = {c.type, c.weight + first * row_bytes, row_bytes};
-            multiply_block<How>(windows, weight, mine.rows, mine.columns, k,
-                                {c.bias != nullptr ? c.bias + first : nullptr, nullptr},
-                                c.y + image * plane * c.oc + first, c.oc, p);
+            const float *bias = c.bias != nullptr ? c.bias + first : nullptr;
+            float *y = c.y + image * plane * c.oc + first;
+            multiply_block<How>(windows, weight, mine.rows, mine.columns, k, {bias, nullptr}, y, c.oc, p);
+            mend_block(windows, weight, mine.rows, mine.columns, k, bias, y, c.oc);
         }
     });
 }

@@ -8,6 +8,7 @@
 #include "cpu_attention.h"
 #include "cpu_norm.h"
 #include "cpu_rope.h"
+#include "cpu_snake.h"
 #include "cpu_variants.h"
 #include "shim_ops.h"
 
@@ -506,6 +507,12 @@ void shim::norm_kernel(ggml_tensor *dst, int ith, int nth, void *) {
     n.parameter_rows = number_at<int64_t>(p + 6);
     n.rows = dst->ne[0] * rows_of(dst) / n.n;
     normalise(n, ith, nth);
+}
+
+void shim::snake_kernel(ggml_tensor *dst, int ith, int nth, void *) {
+    apply_snake({floats_of(dst->src[0]), floats_of(dst->src[1]), floats_of(dst->src[2]),
+                 static_cast<float *>(dst->data), rows_of(dst), dst->ne[0], dst->ne[1]},
+                ith, nth);
 }
 
 void shim::rope_angles_kernel(ggml_tensor *dst, int ith, int nth, void *) {

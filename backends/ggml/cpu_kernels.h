@@ -17,20 +17,22 @@ kernel concat_kernel;   // dense inputs, one behind the other along ggml's axis 
 kernel where_kernel;    // src[0] != 0 ? src[1] : src[2], each broadcast to dst
 kernel maximum_kernel;  // the larger of src[0] and src[1], each broadcast to dst
 kernel minimum_kernel;
-kernel argmax_kernel;  // for each dense row the place of its first NaN, else of the first of its largest elements
+kernel argmax_kernel;   // for each dense row the place of its first NaN, else of the first of its largest elements
 kernel row_max_kernel;  // NaN where a row has one
-kernel top_k_kernel;  // for each dense row the dst->ne[0] largest, NaN before all, first of equals first; then, as i32, where they are
-kernel pad_kernel;    // src[0], f32 with packed rows, number d zeros before it along ggml's axis d, zeros behind it
-kernel cast_kernel;   // between f32 and the integers, dense
+kernel
+    top_k_kernel;  // for each dense row the dst->ne[0] largest, NaN before all, first of equals first; then, as i32, where they are
+kernel pad_kernel;   // src[0], f32 with packed rows, number d zeros before it along ggml's axis d, zeros behind it
+kernel cast_kernel;  // between f32 and the integers, dense
 // Of these two the last number is the processor that their scratch memory was measured for.
 kernel product_kernel;  // src[0] x, src[1] weight as for ggml's product, src[2] scratch memory, src[3] bias, if any
 kernel
     conv_kernel;  // sources likewise; numbers: stride, zeros before, dilation, for h and w each, whether channels last
-kernel slice_kernel;  // src[0] with any strides; numbers: ggml's axis; in halves the first element, and the step
-kernel clamp_kernel;  // src[0], packed rows, at least number 0 and at most number 1; NaN stays
-kernel leaky_relu_kernel;  // src[0], packed rows; number 0 is the slope below 0
-kernel cumsum_kernel;      // src[0], dense, along ggml's axis number 0
-kernel norm_kernel;        // src[0], dense, then weight and bias, if any, as in cpu_norm.h; numbers: see SHIM_NORM
+kernel slice_kernel;        // src[0] with any strides; numbers: ggml's axis; in halves the first element, and the step
+kernel clamp_kernel;        // src[0], packed rows, at least number 0 and at most number 1; NaN stays
+kernel leaky_relu_kernel;   // src[0], packed rows; number 0 is the slope below 0
+kernel cumsum_kernel;       // src[0], dense, along ggml's axis number 0
+kernel norm_kernel;         // src[0], dense, then weight and bias, if any, as in cpu_norm.h; numbers: see SHIM_NORM
+kernel snake_kernel;        // src[0] x, dense, its channels along ggml's axis 1; src[1] alpha, src[2] beta
 kernel rope_angles_kernel;  // src[0] positions, src[1] frequencies as in cpu_rope.h; number 0: whether interleaved
 kernel rope_kernel;         // src[0] x, src[1] angles as in cpu_rope.h; number 0: whether interleaved
 /*
@@ -42,7 +44,8 @@ kernel attention_kernel;
 kernel combine_kernel;
 kernel lstm_kernel;  // see lower_recurrent.go: src[0..1] the products, src[2] c, src[3..4] biases, if any
 
-kernel check_kernel;  // see cpu_check.cpp: src[0] the product, where dst lies, src[1] x, src[2] weight, src[3] bias, if any
+kernel
+    check_kernel;  // see cpu_check.cpp: src[0] the product, where dst lies, src[1] x, src[2] weight, src[3] bias, if any
 
 element_type element_type_of(ggml_type type);
 

@@ -12,8 +12,8 @@
 #include "cpu_vectors_body.h"
 
 enum {
-    SUMS = 4,       // vectors that are summed side by side
-    RUN = 2048,     // numbers that are summed in f32, at most, before the sums go into a double
+    SUMS = 4,    // vectors that are summed side by side
+    RUN = 2048,  // numbers that are summed in f32, at most, before the sums go into a double
 };
 
 /* The sum of values(i), vectors of n numbers with zeros behind them, or that of their squares, or both. */
@@ -72,8 +72,9 @@ static inline void write_each(const float *x, int64_t n, float first, float seco
 
 static void write_row(const float *x, int64_t n, float first, float second, float factor, const affine &a, float *y) {
     if (a.each()) {
-        const auto write = a.weight != nullptr ? (a.bias != nullptr ? write_each<true, true> : write_each<true, false>)
-                                               : (a.bias != nullptr ? write_each<false, true> : write_each<false, false>);
+        const auto write = a.weight != nullptr
+                               ? (a.bias != nullptr ? write_each<true, true> : write_each<true, false>)
+                               : (a.bias != nullptr ? write_each<false, true> : write_each<false, false>);
         return write(x, n, first, second, factor, a, y);
     }
     for (int64_t i = 0; i < n; i += a.repeat) {
@@ -116,7 +117,8 @@ static void normalise_row(const float *x, int64_t n, double eps, bool centred, c
     const double variance = spread + eps;
     // Beyond these bounds squares are rounded to what f32 has left, or to nothing; and
     // where the mean is off by more than the numbers differ, little is left of these.
-    if (!(variance > 1e-28 && variance < 1e36 && off * off <= 4 * variance)) return normalise_in_double(x, n, eps, centred, a, y);
+    if (!(variance > 1e-28 && variance < 1e36 && off * off <= 4 * variance))
+        return normalise_in_double(x, n, eps, centred, a, y);
     write_row(x, n, about, float(off), 1 / __builtin_sqrtf(float(variance)), a, y);
 }
 

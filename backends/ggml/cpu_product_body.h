@@ -229,6 +229,8 @@ static void read_units(const element_type &type, const char *row, int64_t k0, in
     }
 }
 
+#include "cpu_exact_body.h"
+
 /* ----------------------------------------------------------------- Packing -- */
 
 template <int S, int... I>
@@ -389,6 +391,26 @@ struct packing {
     }
 };
 
+/*
+ * A sum in f32 is NaN where a part of it is beyond f32 and infinity follows; rounding to
+ * bf16 makes the largest numbers infinite, and the instruction for it takes denormal ones
+ * for zero, of which infinity makes NaN. Whatever is not finite is summed again; f32
+ * weights, of which the same is said as of f32 sums, are left alone.
+ */
+template <class A, class B>
+static void mend_block(const A &a, const B &b, part rows, part columns, int64_t k, const float *bias, float *y,
+                       int64_t y_row) {
+    if (b.type.is == GGML_TYPE_F32) return;
+    for (int64_t m = rows.begin; m < rows.end; m++) {
+        float *to = y + m * y_row;
+        if (!has_other_than_finite(to + columns.begin, columns.end - columns.begin)) continue;
+        for (int64_t n = columns.begin; n < columns.end; n++) {
+            if (!has_other_than_finite(to + n, 1)) continue;
+            to[n] = float(exact_product(a, m, b, n, k) + (bias != nullptr ? bias[n] : 0));
+        }
+    }
+}
+
 /* y[m][n] for m of rows and n of columns; each row begins y_row floats after the one before. */
 template <class How, class A, class B>
 static void multiply_block(const A &a, const B &b, part rows, part columns, int64_t k, const beginning &start, float *y,
@@ -489,8 +511,9 @@ static void product_as(const product &p, int ith, int nth) {
             const element_rows x = {floats, p.x + i2 * p.x_bytes[1] + i3 * p.x_bytes[2], p.x_bytes[0]};
             const element_rows w = {p.type, p.w + i2 / p.repeat2 * p.w_bytes[1] + i3 / p.repeat3 * p.w_bytes[2],
                                     p.w_bytes[0]};
-            multiply_block<How>(x, w, mine.rows, mine.columns, p.k, {p.bias, nullptr}, p.y + at * p.m * p.n, p.n,
-                                memory);
+            float *y = p.y + at * p.m * p.n;
+            multiply_block<How>(x, w, mine.rows, mine.columns, p.k, {p.bias, nullptr}, y, p.n, memory);
+            mend_block(x, w, mine.rows, mine.columns, p.k, p.bias, y, p.n);
         }
     });
 }

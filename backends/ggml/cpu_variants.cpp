@@ -13,6 +13,7 @@ namespace {
 namespace every {
 #define LANES 4
 #include "cpu_conv_body.h"
+
 #include "cpu_check_body.h"
 #undef LANES
 }  // namespace every
@@ -23,6 +24,7 @@ BEGIN_FOR("avx2,fma,f16c")
 namespace avx2 {
 #define LANES 8
 #include "cpu_conv_body.h"
+
 #include "cpu_check_body.h"
 #undef LANES
 }  // namespace avx2
@@ -32,6 +34,7 @@ END_FOR
 BEGIN_FOR("avx512f,avx512bw,fma,f16c")
 namespace avx512 {
 #include "cpu_conv_body.h"
+
 #include "cpu_check_body.h"
 }  // namespace avx512
 END_FOR
@@ -40,6 +43,7 @@ END_FOR
 BEGIN_FOR("avx512f,avx512bw,avx512bf16,fma,f16c")
 namespace avx512_bf16 {
 #include "cpu_conv_body.h"
+
 #include "cpu_check_body.h"
 }  // namespace avx512_bf16
 END_FOR

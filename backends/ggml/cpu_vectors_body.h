@@ -15,7 +15,7 @@ static inline vec load(const void *p) {
     return v;
 }
 static inline void store(void *p, vec v) { std::memcpy(p, &v, sizeof v); }
-static inline vec all(float x) { return vec{} + x; }
+static inline vec all(float x) { return x - vec{}; }  // -0 stays: -0 + 0 would be 0
 static inline int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
 static inline int64_t greatest(int64_t a, int64_t b) { return a > b ? a : b; }
 static inline int64_t ceiling(int64_t n, int64_t by) { return (n + by - 1) / by; }
@@ -111,8 +111,7 @@ static inline vec exponential(vec x) {
     const vec n = shifted - 12582912.0f;
     const vec r = cut - n * 0.693359375f - n * -2.12194440e-4f;
     const vec series =
-        1.0f +
-        r * (1.0f + r * (1.0f / 2 + r * (1.0f / 6 + r * (1.0f / 24 + r * (1.0f / 120 + r * (1.0f / 720))))));
+        1.0f + r * (1.0f + r * (1.0f / 2 + r * (1.0f / 6 + r * (1.0f / 24 + r * (1.0f / 120 + r * (1.0f / 720))))));
     vec_int bits, power;
     std::memcpy(&bits, &series, sizeof bits);
     std::memcpy(&power, &shifted, sizeof power);

@@ -27,6 +27,7 @@ var lowerings = map[string]func(c *call) []node{
 	"minimum":    choosing(C.SHIM_MINIMUM),
 	"where":      choosing(C.SHIM_WHERE),
 	"cast":       one(lowerCast),
+	"snake":      one(lowerSnake),
 	"arange":     one(lowerArange),
 
 	"linear": one(lowerLinear),

@@ -134,6 +134,14 @@ func (c *call) ownUnary(kernel C.int32_t, with ...float64) node {
 
 func lowerScale(c *call) node { return c.scale(c.dense(c.in(0)), c.Real("scale"), c.Real("bias")) }
 
+// lowerSnake. From ggml's operators it arrives decomposed, with angles in f32.
+func lowerSnake(c *call) node {
+	if !c.backend.cpu {
+		return none
+	}
+	return c.kernel(C.SHIM_SNAKE, c.Out[0], noNumbers, c.dense(c.in(0)), c.dense(c.in(1)), c.dense(c.in(2)))
+}
+
 func lowerSwiglu(c *call) node {
 	return node{C.shim_swiglu(c.b, c.dense(c.in(0)).t, c.dense(c.in(1)).t)}
 }

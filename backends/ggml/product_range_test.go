@@ -168,3 +168,35 @@ func requireNear(t *testing.T, want []float64, got []float32, tolerance float64,
 		}
 	}
 }
+
+// TestProductsOfWhatBF16CannotHold: rounded to bf16 the largest numbers of f32 are
+// infinite, and processors that multiply bf16 take denormal ones for zero. The result is
+// that of the numbers as they are.
+func TestProductsOfWhatBF16CannotHold(t *testing.T) {
+	const nIn, rows, nOut, whereAllAreZero, whereOneIsInfinite = 64, 40, 33, 40, 50
+	values, x := make([]float32, nOut*nIn), make([]float32, rows*nIn)
+	for i := range values {
+		values[i] = float32(i%5 - 2)
+	}
+	for n := range nOut {
+		values[n*nIn+n], values[n*nIn+whereAllAreZero] = 0, 0
+	}
+	values[3*nIn+whereOneIsInfinite] = float32(math.Inf(1))
+	for m := range rows {
+		x[m*nIn+m%nOut] = math.MaxFloat32
+		x[m*nIn+whereAllAreZero] = -math.MaxFloat32
+		x[m*nIn+whereOneIsInfinite] = 1e-40
+	}
+	w, meant := storedAs(t, tensor.BF16, values, nOut, nIn)
+	want := productInFloat64(x, meant, nIn)
+	for p := range everyProcessor(t) {
+		for _, s := range productStreams(t) {
+			y, o := make([]float32, rows*nOut), options()
+			o.Threads = s.backend.info.Threads
+			require.NoError(t, build(t, s.backend, s, productOf(t, w, rows, nIn, 0)).Run(buffers(x), buffers(y), o))
+			for i, v := range want {
+				require.Equal(t, float32(v), y[i], "%v, result %d, rearranged %v", p, i, s.backend.repack)
+			}
+		}
+	}
+}

@@ -162,6 +162,7 @@ shim_tensor shim_custom(shim_graph b, int32_t kernel, int32_t type, const int64_
         shim::slice_kernel,
         shim::attention_kernel, shim::combine_kernel,     shim::clamp_kernel,   shim::leaky_relu_kernel,
         shim::cumsum_kernel,    shim::norm_kernel,        shim::rope_angles_kernel, shim::rope_kernel,
+        shim::snake_kernel,
     };
     return b->node([&](ggml_context *c) {
         ggml_tensor *y =

@@ -101,6 +101,7 @@ enum shim_kernel {
     SHIM_NORM,
     SHIM_ROPE_ANGLES,
     SHIM_ROPE,
+    SHIM_SNAKE,
 };
 /* See cpu_variants.h. */
 bool shim_product_pays(int32_t type, int64_t m, bool rearranged);
