@@ -2,6 +2,7 @@ package main
 
 import (
 	"math"
+	"slices"
 
 	"qtsaccel/core/ops"
 )
@@ -19,6 +20,11 @@ func beforeCancelling(c *ops.Call, in []ops.Value) []float64 {
 		positive := make([]ops.Value, len(in))
 		for i, v := range in {
 			positive[i] = magnitudes(v)
+		}
+		if len(c.In) > 1 && c.In[1].DType.Quantised() {
+			// Blocks of x are rounded to 8 bits of their largest element.
+			block, _ := c.In[1].DType.Block()
+			spread(positive[0].F, int(c.In[0].Shape.Dim(-1)), int(block))
 		}
 		out, err := evaluate(c, positive)
 		if err != nil {
@@ -38,6 +44,18 @@ func beforeCancelling(c *ops.Call, in []ops.Value) []float64 {
 		return same64(int(c.Out[0].Shape.Elements()), math.Max(1, gate)*(1+largest(in[2])))
 	}
 	return nil
+}
+
+// spread gives all elements of each block of a row the largest one's magnitude.
+func spread(rows []float64, n, block int) {
+	for row := range slices.Chunk(rows, n) {
+		for part := range slices.Chunk(row, block) {
+			most := slices.Max(part)
+			for i := range part {
+				part[i] = most
+			}
+		}
+	}
 }
 
 func magnitudes(v ops.Value) ops.Value {
