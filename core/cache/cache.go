@@ -4,6 +4,8 @@
 package cache
 
 import (
+	"io"
+	"os"
 	"path/filepath"
 	"runtime"
 
@@ -44,9 +46,13 @@ func Load(dir, name string) []byte {
 	return data
 }
 
-// Store keeps data under a name, if it can.
+// Store keeps data under a name, if it can; nobody depends on it.
 func Store(dir, name string, data []byte) {
-	if dir != "" && len(data) <= maxBytes {
-		_ = osfile.Replace(filepath.Join(dir, name), data) // nobody depends on it
+	if dir == "" || len(data) > maxBytes || os.MkdirAll(dir, 0o700) != nil {
+		return
 	}
+	_ = osfile.Replace(filepath.Join(dir, name), 0o600, func(w io.Writer) error {
+		_, err := w.Write(data)
+		return err
+	})
 }

@@ -3,11 +3,7 @@ package modelfile
 import (
 	"errors"
 	"io"
-	"io/fs"
-	"os"
-	"path/filepath"
 	"slices"
-	"strings"
 
 	"qtsaccel/core/gguf"
 	"qtsaccel/core/osfile"
@@ -44,53 +40,20 @@ func save(w *weights.Weights, path string, more []gguf.Pair, progress func(done,
 	if err != nil {
 		return err
 	}
-	mode := fs.FileMode(0o666)
-	switch info, err := os.Stat(path); {
-	case err == nil:
-		if err := osfile.CheckRegular(info); err != nil {
-			return status.Errorf(status.InvalidArgument, "%w", err)
-		}
-		// The file is replaced, not a link to it, and stays as open to others.
-		mode = info.Mode().Perm()
-		if path, err = filepath.EvalSymlinks(path); err != nil {
-			return ioError(err)
-		}
-	case !errors.Is(err, fs.ErrNotExist): // such as a name that is too long: found before all is written
+	var writing error
+	err = osfile.Replace(path, 0o666, func(f io.Writer) error {
+		s := saver{f: f, layout: layout, progress: progress}
+		writing = s.write(tensors)
+		return writing
+	})
+	switch {
+	case writing != nil:
+		return err
+	case errors.Is(err, osfile.ErrNotRegular):
+		return status.Errorf(status.InvalidArgument, "%w", withoutPath(err))
+	default:
 		return ioError(err)
 	}
-	temporary := temporaryName(path)
-	f, err := osfile.Create(temporary, mode)
-	if err != nil {
-		return ioError(err)
-	}
-	s := saver{f: f, layout: layout, progress: progress}
-	err = s.write(tensors)
-	if err == nil {
-		err = ioError(f.Sync())
-	}
-	if closing := f.Close(); err == nil && closing != nil {
-		err = ioError(closing)
-	}
-	if err == nil {
-		err = ioError(os.Rename(temporary, path))
-	}
-	if err != nil {
-		if removing := os.Remove(temporary); removing != nil && !errors.Is(removing, fs.ErrNotExist) {
-			err = status.Wrapf(err, "%q cannot be removed either", temporary)
-		}
-	}
-	return err
-}
-
-// temporaryName names a file beside path: by path's own name, as far as it leaves the
-// temporary one within what file systems allow (255 bytes, some 143).
-func temporaryName(path string) string {
-	const most = 64
-	base := filepath.Base(path)
-	if len(base) > most {
-		base = strings.ToValidUTF8(base[:most], "") // whole characters, as some systems want
-	}
-	return filepath.Join(filepath.Dir(path), "."+base+"."+osfile.Unlikely())
 }
 
 // lay gives what is to be written, and where.

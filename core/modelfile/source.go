@@ -60,12 +60,17 @@ func ioError(err error) error {
 	if err == nil {
 		return nil
 	}
+	return status.Errorf(status.IO, "%w", withoutPath(err))
+}
+
+func withoutPath(err error) error {
 	if p, ok := errors.AsType[*fs.PathError](err); ok {
-		err = p.Err
-	} else if l, ok := errors.AsType[*os.LinkError](err); ok {
-		err = l.Err
+		return p.Err
 	}
-	return status.Errorf(status.IO, "%w", err)
+	if l, ok := errors.AsType[*os.LinkError](err); ok {
+		return l.Err
+	}
+	return err
 }
 
 // close gives the mapping and the file back.

@@ -17,7 +17,18 @@ import (
 	"path"
 	"path/filepath"
 	"strconv"
+	"strings"
 )
+
+// ErrNotRegular is what the errors of [CheckRegular] are.
+var ErrNotRegular = errors.New("is not a regular file")
+
+// irregular is what a file is that is not a regular one.
+type irregular string
+
+func (e irregular) Error() string { return string(e) }
+
+func (irregular) Is(target error) bool { return target == ErrNotRegular }
 
 // CheckRegular says what a file is that is none to read from.
 func CheckRegular(info fs.FileInfo) error {
@@ -25,11 +36,11 @@ func CheckRegular(info fs.FileInfo) error {
 	case mode.IsRegular():
 		return nil
 	case mode.IsDir():
-		return errors.New("is a directory")
+		return irregular("is a directory")
 	case mode&fs.ModeNamedPipe != 0:
-		return errors.New("is a pipe, not a regular file")
+		return irregular("is a pipe, not a regular file")
 	default:
-		return errors.New("is not a regular file")
+		return ErrNotRegular
 	}
 }
 
@@ -74,32 +85,59 @@ func Read(name string, limit int64) ([]byte, error) {
 	return data, nil
 }
 
-// Unlikely gives a part of a file's name that no other file is likely to have; who makes
-// the file makes sure ([Create]). crypto/rand would start a timer, and with it the poller.
-func Unlikely() string { return strconv.FormatUint(rand.Uint64(), 36) }
-
-// Replace writes a file, making the folders that it lies in. Readers see the old file
-// or the whole new one.
-func Replace(name string, data []byte) error {
-	if err := os.MkdirAll(filepath.Dir(name), 0o700); err != nil {
+// Replace writes a file by write, in place of one that is there, whose mode it takes;
+// mode is for a new one. Readers see the old content or the whole new one, also after a
+// power failure; where path is a link, the file behind it is replaced. Errors of write's
+// come out as they are, and nothing is left behind then. [ErrNotRegular]: path is
+// something other than a file.
+func Replace(name string, mode fs.FileMode, write func(io.Writer) error) error {
+	switch info, err := os.Stat(name); {
+	case err == nil:
+		if err := CheckRegular(info); err != nil {
+			return &fs.PathError{Op: "replace", Path: name, Err: err}
+		}
+		mode = info.Mode().Perm()
+		if name, err = filepath.EvalSymlinks(name); err != nil {
+			return err
+		}
+	case !errors.Is(err, fs.ErrNotExist): // such as a name that is too long: found before all is written
 		return err
 	}
-	temporary := filepath.Join(filepath.Dir(name), ".new-"+Unlikely())
-	f, err := Create(temporary, 0o600)
+	temporary := temporaryName(name)
+	f, err := Create(temporary, mode)
 	if err != nil {
 		return err
 	}
-	_, err = f.Write(data)
+	err = write(f)
+	if err == nil {
+		err = f.Sync()
+	}
 	if closing := f.Close(); err == nil {
 		err = closing
 	}
 	if err == nil {
 		err = os.Rename(temporary, name)
 	}
-	if err != nil {
-		_ = os.Remove(temporary)
+	if err == nil {
+		return nil
+	}
+	if removing := os.Remove(temporary); removing != nil && !errors.Is(removing, fs.ErrNotExist) {
+		err = &fs.PathError{Op: "replace", Path: name, Err: fmt.Errorf("%q cannot be removed either: %w", temporary, err)}
 	}
 	return err
+}
+
+// temporaryName names a file beside another that no other is likely to have: by the
+// other's own name, as far as it leaves the temporary one within what file systems allow
+// (255 bytes, some 143).
+func temporaryName(name string) string {
+	const most = 64
+	base := filepath.Base(name)
+	if len(base) > most {
+		base = strings.ToValidUTF8(base[:most], "") // whole characters, as some systems want
+	}
+	// crypto/rand would start a timer, and with it the poller.
+	return filepath.Join(filepath.Dir(name), "."+base+"."+strconv.FormatUint(rand.Uint64(), 36))
 }
 
 // maxSystemFile bounds what [Root] reads of one file: those of /proc and /sys are

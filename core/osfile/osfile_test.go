@@ -2,6 +2,8 @@ package osfile
 
 import (
 	"bytes"
+	"errors"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -50,17 +52,32 @@ func TestReadIsBounded(t *testing.T) {
 
 func TestReplace(t *testing.T) {
 	dir := t.TempDir()
-	path := filepath.Join(dir, "new", "f")
-	for _, text := range []string{"one", "two"} {
-		require.NoError(t, Replace(path, []byte(text)))
+	path := filepath.Join(dir, "f")
+	writing := func(text string) func(io.Writer) error {
+		return func(w io.Writer) error {
+			_, err := w.Write([]byte(text))
+			return err
+		}
+	}
+	requireContent := func(want string) {
+		t.Helper()
 		data, err := os.ReadFile(path)
 		require.NoError(t, err)
-		require.Equal(t, text, string(data))
+		require.Equal(t, want, string(data))
+		names, err := Names(dir)
+		require.NoError(t, err)
+		require.Equal(t, []string{"f"}, names, "nothing temporary stays")
 	}
-	names, err := Names(filepath.Dir(path))
-	require.NoError(t, err)
-	require.Equal(t, []string{"f"}, names, "nothing temporary stays")
-	require.Error(t, Replace(filepath.Join(path, "below"), nil), "a file is no folder")
+	for _, text := range []string{"one", "two"} {
+		require.NoError(t, Replace(path, 0o600, writing(text)))
+		requireContent(text)
+	}
+	halfway := errors.New("halfway")
+	err := Replace(path, 0o600, func(w io.Writer) error { return errors.Join(writing("thr")(w), halfway) })
+	require.ErrorIs(t, err, halfway)
+	requireContent("two")
+	require.Error(t, Replace(filepath.Join(path, "below"), 0o600, writing("x")), "a file is no folder")
+	require.ErrorIs(t, Replace(dir, 0o600, writing("x")), ErrNotRegular)
 }
 
 func TestNames(t *testing.T) {

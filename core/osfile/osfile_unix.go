@@ -117,7 +117,7 @@ func (f *File) Stat() (fs.FileInfo, error) { return os.Stat(f.name) }
 func (f *File) checkRegular() error {
 	s, err := f.stat()
 	if err == nil && s.Mode&syscall.S_IFMT != syscall.S_IFREG {
-		err = errors.New("is not a regular file")
+		err = ErrNotRegular
 	}
 	return err
 }
