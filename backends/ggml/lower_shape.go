@@ -28,15 +28,10 @@ func lowerTranspose(c *call) node {
 	if !c.moves() {
 		return none
 	}
-	rank := len(c.In[0].Shape)
-	axes := make([]int, rank)
-	for i, a := range c.Ints("axes") {
-		axes[i] = (int(a) + rank) % rank
-	}
-	if rank == 0 {
+	if len(c.In[0].Shape) == 0 {
 		return c.in(0)
 	}
-	return c.transpose(c.in(0), axes...)
+	return c.transpose(c.in(0), ops.Axes(c.Call)...)
 }
 
 // lowerSlice looks at the elements where they are, as far as it goes forwards:
