@@ -7,14 +7,14 @@ import (
 	"unsafe"
 
 	"qtsaccel/core/abi"
-	"qtsaccel/core/gguf"
+	"qtsaccel/core/metadata"
 	"qtsaccel/core/status"
 	"qtsaccel/core/weights"
 )
 
 //export go_qtsa_weights_metadata_info
 func go_qtsa_weights_metadata_info(set C.uintptr_t, key *C.const_char, outInfo *C.qtsa_metadata_info) C.qtsa_status {
-	return withMetadata(set, key, func(v gguf.Value) error {
+	return withMetadata(set, key, func(v metadata.Value) error {
 		d := v.Describe()
 		*outInfo = C.qtsa_metadata_info{_type: C.int32_t(d.Type), count: C.uint64_t(d.Count)}
 		if d.IsArray {
@@ -29,14 +29,14 @@ func go_qtsa_weights_metadata_info(set C.uintptr_t, key *C.const_char, outInfo *
 
 //export go_qtsa_weights_metadata_get
 func go_qtsa_weights_metadata_get(set C.uintptr_t, key *C.const_char, valueType C.int32_t, values unsafe.Pointer, capacity C.size_t, outCount *C.size_t) C.qtsa_status {
-	return withMetadata(set, key, func(v gguf.Value) error {
+	return withMetadata(set, key, func(v metadata.Value) error {
 		switch valueType {
 		case C.QTSA_METADATA_INT:
-			return metadataList(v, (*int64)(values), capacity, outCount, gguf.Value.Ints)
+			return metadataList(v, (*int64)(values), capacity, outCount, metadata.Value.Ints)
 		case C.QTSA_METADATA_FLOAT:
-			return metadataList(v, (*float64)(values), capacity, outCount, gguf.Value.Floats)
+			return metadataList(v, (*float64)(values), capacity, outCount, metadata.Value.Floats)
 		case C.QTSA_METADATA_BOOL:
-			return metadataList(v, (*int32)(values), capacity, outCount, gguf.Value.Bools)
+			return metadataList(v, (*int32)(values), capacity, outCount, metadata.Value.Bools)
 		default:
 			return status.Errorf(status.InvalidArgument, "type is %d, want %d (int), %d (float) or %d (bool)",
 				int32(valueType), C.QTSA_METADATA_INT, C.QTSA_METADATA_FLOAT, C.QTSA_METADATA_BOOL)
@@ -47,7 +47,7 @@ func go_qtsa_weights_metadata_get(set C.uintptr_t, key *C.const_char, valueType 
 //export go_qtsa_weights_metadata_copy
 func go_qtsa_weights_metadata_copy(set C.uintptr_t, key *C.const_char, index C.int64_t, buffer *C.char, capacity C.size_t, outSize *C.size_t) C.qtsa_status {
 	if index == abi.Whole {
-		return withMetadata(set, key, func(v gguf.Value) error { return fill(v.String(), buffer, capacity, outSize) })
+		return withMetadata(set, key, func(v metadata.Value) error { return fill(v.String(), buffer, capacity, outSize) })
 	}
 	return with(weightsSets, set, func(w *weights.Weights) error {
 		k, err := text(key, "key")
@@ -66,7 +66,7 @@ func go_qtsa_weights_metadata_copy(set C.uintptr_t, key *C.const_char, index C.i
 }
 
 // withMetadata runs f with a metadata value.
-func withMetadata(set C.uintptr_t, key *C.const_char, f func(gguf.Value) error) C.qtsa_status {
+func withMetadata(set C.uintptr_t, key *C.const_char, f func(metadata.Value) error) C.qtsa_status {
 	return with(weightsSets, set, func(w *weights.Weights) error {
 		k, err := text(key, "key")
 		if err != nil {
@@ -81,7 +81,7 @@ func withMetadata(set C.uintptr_t, key *C.const_char, f func(gguf.Value) error) 
 }
 
 // metadataList gives all elements of a value by read.
-func metadataList[T any](v gguf.Value, values *T, capacity C.size_t, outCount *C.size_t, read func(gguf.Value, []T) error) error {
+func metadataList[T any](v metadata.Value, values *T, capacity C.size_t, outCount *C.size_t, read func(metadata.Value, []T) error) error {
 	if err := read(v, nil); err != nil { // of another type
 		return err
 	}

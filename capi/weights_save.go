@@ -4,43 +4,43 @@ package main
 import "C"
 
 import (
-	"qtsaccel/core/gguf"
+	"qtsaccel/core/metadata"
 	"qtsaccel/core/modelfile"
 	"qtsaccel/core/ops"
 	"qtsaccel/core/weights"
 )
 
 //export go_qtsa_weights_save
-func go_qtsa_weights_save(set C.uintptr_t, path *C.const_char, metadata *C.const_attr, nMetadata C.size_t, progress C.qtsa_progress_callback, user C.uintptr_t) C.qtsa_status {
+func go_qtsa_weights_save(set C.uintptr_t, path *C.const_char, pairs *C.const_attr, nPairs C.size_t, progress C.qtsa_progress_callback, user C.uintptr_t) C.qtsa_status {
 	return with(weightsSets, set, func(w *weights.Weights) error {
 		p, err := text(path, "path")
 		if err != nil {
 			return err
 		}
-		attrs, err := readAttrs(metadata, nMetadata)
+		attrs, err := readAttrs(pairs, nPairs)
 		if err != nil {
 			return err
 		}
-		more := make([]gguf.Pair, len(attrs))
+		more := make([]metadata.Pair, len(attrs))
 		for i, a := range attrs {
-			more[i] = gguf.Pair{Key: a.Name, Value: metadataValue(a.Value)}
+			more[i] = metadata.Pair{Key: a.Name, Value: metadataValue(a.Value)}
 		}
 		return modelfile.Save(w, p, more, progressOf(progress, user))
 	})
 }
 
 // metadataValue is an attribute's value as a GGUF file has it.
-func metadataValue(v ops.AttrValue) gguf.Value {
+func metadataValue(v ops.AttrValue) metadata.Value {
 	switch v.Type {
 	case ops.Int:
-		return gguf.Int(v.Int)
+		return metadata.Int(v.Int)
 	case ops.Real:
-		return gguf.Float(v.Real)
+		return metadata.Float(v.Real)
 	case ops.Ints:
-		return gguf.Ints(v.Ints)
+		return metadata.Ints(v.Ints)
 	case ops.Reals:
-		return gguf.Floats(v.Reals)
+		return metadata.Floats(v.Reals)
 	default:
-		return gguf.Text(v.Text)
+		return metadata.Text(v.Text)
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"io"
 	"math"
 
+	"qtsaccel/core/metadata"
 	"qtsaccel/core/status"
 	"qtsaccel/core/tensor"
 	"qtsaccel/core/tensorfile"
@@ -48,11 +49,11 @@ func Parse(r io.ReaderAt, size int64) (*tensorfile.Table, error) {
 	}
 	alignment := int64(defaultAlignment)
 	if s, ok := spans[alignmentKey]; ok {
-		if alignment, err = s.value(c.buf).alignment(); err != nil {
+		if alignment, err = alignmentOf(s.value(c.buf)); err != nil {
 			return nil, tensorfile.Corruptf(s.from, "metadata %q: %v", alignmentKey, err)
 		}
 	}
-	table := &tensorfile.Table{Metadata: make(map[string]fmt.Stringer, len(spans)), Keys: order}
+	table := &tensorfile.Table{Metadata: make(map[string]metadata.Value, len(spans)), Keys: order}
 	if table.Entries, err = place(descriptions, c.pos, alignment, size); err != nil {
 		return nil, err
 	}
@@ -105,11 +106,11 @@ func (c *cursor) preamble() (tensors, keys uint64, err error) {
 // span is where a metadata value lies in the cursor's buf, which moves while it
 // grows.
 type span struct {
-	kind     kind
+	kind     metadata.Kind
 	from, to int64
 }
 
-func (s span) value(buf []byte) Value { return Value{s.kind, buf[s.from:s.to]} }
+func (s span) value(buf []byte) metadata.Value { return metadata.Encoded(s.kind, buf[s.from:s.to]) }
 
 // metadata passes the keys and their values.
 func (c *cursor) metadata(keys uint64) (spans map[string]span, order []string, err error) {

@@ -15,6 +15,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"qtsaccel/core/metadata"
 	"qtsaccel/core/status"
 	"qtsaccel/core/tensor"
 	"qtsaccel/core/tensorfile"
@@ -107,7 +108,7 @@ func TestParse(t *testing.T) {
 
 func TestAlignmentIsHonoured(t *testing.T) {
 	for _, alignment := range []uint32{1, 8, 64, 4096} {
-		f := header(2, 1).put(alignmentKey, kindU32, alignment)
+		f := header(2, 1).put(alignmentKey, metadata.KindU32, alignment)
 		next := uint64(max(alignment, 4))
 		f.put("a", uint32(0), uint32(0), uint64(0)).put("b", uint32(1), uint64(1), uint32(0), next)
 		f.pad(int(alignment))
@@ -201,44 +202,44 @@ func TestMetadataAsText(t *testing.T) {
 		value []any
 		want  string
 	}{
-		{[]any{kindU8, uint8(255)}, "255"},
-		{[]any{kindI8, int8(-128)}, "-128"},
-		{[]any{kindU16, uint16(65535)}, "65535"},
-		{[]any{kindI16, int16(-32768)}, "-32768"},
-		{[]any{kindU32, uint32(math.MaxUint32)}, "4294967295"},
-		{[]any{kindI32, int32(math.MinInt32)}, "-2147483648"},
-		{[]any{kindU64, uint64(math.MaxUint64)}, "18446744073709551615"},
-		{[]any{kindI64, int64(math.MinInt64)}, "-9223372036854775808"},
-		{[]any{kindF32, float32(0.1)}, "0.1"},
-		{[]any{kindF32, float32(1e-5)}, "1e-05"},
-		{[]any{kindF64, 0.1}, "0.1"},
-		{[]any{kindF64, nan}, "NaN"},
-		{[]any{kindBool, uint8(0)}, "false"},
-		{[]any{kindBool, uint8(1)}, "true"},
-		{[]any{kindString, ""}, ""},
-		{[]any{kindString, "a \"b\" \n é"}, "a \"b\" \n é"},
-		{[]any{kindString, "a\xffb"}, "a\uFFFDb"},
-		{[]any{kindArray, kindI16, uint64(3), []int16{1, -2, 3}}, "[1,-2,3]"},
-		{[]any{kindArray, kindU8, uint64(0)}, "[]"},
-		{[]any{kindArray, kindBool, uint64(2), []uint8{1, 0}}, "[true,false]"},
-		{[]any{kindArray, kindF64, uint64(3), []float64{0.5, inf, nan}}, "[0.5,null,null]"},
-		{[]any{kindArray, kindString, uint64(3), "<s>", "\"\\\x01\n", "\xe9é"}, `["<s>","\"\\\u0001\u000a","` + "\uFFFDé" + `"]`},
-		{[]any{kindArray, kindArray, uint64(2), kindU8, uint64(1), uint8(7), kindString, uint64(1), "x"}, `[[7],["x"]]`},
+		{[]any{metadata.KindU8, uint8(255)}, "255"},
+		{[]any{metadata.KindI8, int8(-128)}, "-128"},
+		{[]any{metadata.KindU16, uint16(65535)}, "65535"},
+		{[]any{metadata.KindI16, int16(-32768)}, "-32768"},
+		{[]any{metadata.KindU32, uint32(math.MaxUint32)}, "4294967295"},
+		{[]any{metadata.KindI32, int32(math.MinInt32)}, "-2147483648"},
+		{[]any{metadata.KindU64, uint64(math.MaxUint64)}, "18446744073709551615"},
+		{[]any{metadata.KindI64, int64(math.MinInt64)}, "-9223372036854775808"},
+		{[]any{metadata.KindF32, float32(0.1)}, "0.1"},
+		{[]any{metadata.KindF32, float32(1e-5)}, "1e-05"},
+		{[]any{metadata.KindF64, 0.1}, "0.1"},
+		{[]any{metadata.KindF64, nan}, "NaN"},
+		{[]any{metadata.KindBool, uint8(0)}, "false"},
+		{[]any{metadata.KindBool, uint8(1)}, "true"},
+		{[]any{metadata.KindString, ""}, ""},
+		{[]any{metadata.KindString, "a \"b\" \n é"}, "a \"b\" \n é"},
+		{[]any{metadata.KindString, "a\xffb"}, "a\uFFFDb"},
+		{[]any{metadata.KindArray, metadata.KindI16, uint64(3), []int16{1, -2, 3}}, "[1,-2,3]"},
+		{[]any{metadata.KindArray, metadata.KindU8, uint64(0)}, "[]"},
+		{[]any{metadata.KindArray, metadata.KindBool, uint64(2), []uint8{1, 0}}, "[true,false]"},
+		{[]any{metadata.KindArray, metadata.KindF64, uint64(3), []float64{0.5, inf, nan}}, "[0.5,null,null]"},
+		{[]any{metadata.KindArray, metadata.KindString, uint64(3), "<s>", "\"\\\x01\n", "\xe9é"}, `["<s>","\"\\\u0001\u000a","` + "\uFFFDé" + `"]`},
+		{[]any{metadata.KindArray, metadata.KindArray, uint64(2), metadata.KindU8, uint64(1), uint8(7), metadata.KindString, uint64(1), "x"}, `[[7],["x"]]`},
 	} {
-		b := two(3, append(append([]any{"before", kindU8, uint8(1), "key"}, c.value...), "after", kindBool, uint8(1))...)
+		b := two(3, append(append([]any{"before", metadata.KindU8, uint8(1), "key"}, c.value...), "after", metadata.KindBool, uint8(1))...)
 		table, err := parse(b)
 		require.NoError(t, err, c.want)
 		got := table.Metadata["key"].String()
 		require.Equal(t, c.want, got)
 		require.Equal(t, "true", table.Metadata["after"].String())
-		if c.value[0] == kindArray {
+		if c.value[0] == metadata.KindArray {
 			require.True(t, json.Valid([]byte(got)), got)
 		}
 	}
 }
 
 func TestEveryTruncationIsAnError(t *testing.T) {
-	b := two(2, "s", kindString, "text", "l", kindArray, kindString, uint64(2), "x", "yz")
+	b := two(2, "s", metadata.KindString, "text", "l", metadata.KindArray, metadata.KindString, uint64(2), "x", "yz")
 	_, err := parse(b)
 	require.NoError(t, err)
 	for n := range b {
@@ -249,7 +250,7 @@ func TestEveryTruncationIsAnError(t *testing.T) {
 
 // No byte of a file, changed to anything, may do more than give an error.
 func TestEveryByteChanged(t *testing.T) {
-	b := two(3, alignmentKey, kindU32, uint32(32), "s", kindString, "text", "l", kindArray, kindString, uint64(2), "x", "yz")
+	b := two(3, alignmentKey, metadata.KindU32, uint32(32), "s", metadata.KindString, "text", "l", metadata.KindArray, metadata.KindString, uint64(2), "x", "yz")
 	for i := range len(b) - 100 {
 		was := b[i]
 		for v := range 256 {
@@ -288,11 +289,11 @@ func checkResult(t *testing.T, table *tensorfile.Table, err error, size int64) {
 func TestWrongFiles(t *testing.T) {
 	const big = uint64(1) << 63
 	array := func(depth int) []any {
-		v := []any{"k", kindArray}
+		v := []any{"k", metadata.KindArray}
 		for range depth {
-			v = append(v, kindArray, uint64(1))
+			v = append(v, metadata.KindArray, uint64(1))
 		}
-		return append(v, kindU8, uint64(1), uint8(1))
+		return append(v, metadata.KindU8, uint64(1), uint8(1))
 	}
 	versioned := func(v uint32) []byte {
 		b := two(0)
@@ -319,24 +320,24 @@ func TestWrongFiles(t *testing.T) {
 
 		"key too long":       {header(0, 1).put(big-1, make([]byte, 64)).Bytes(), status.Corrupt, []string{"metadata key 0", "9223372036854775807"}},
 		"key of 2^64-1":      {header(0, 1).put(uint64(math.MaxUint64), make([]byte, 64)).Bytes(), status.Corrupt, []string{"18446744073709551615"}},
-		"empty key":          {two(1, "", kindU8, uint8(1)), status.Corrupt, []string{"metadata key 0"}},
-		"key not UTF-8":      {two(1, "\xff", kindU8, uint8(1)), status.Corrupt, []string{`"\xff"`}},
-		"key with zero byte": {two(2, "a\x00b", kindU8, uint8(1), "a", kindU8, uint8(1)), status.Corrupt, []string{`"a\x00b"`, "zero byte"}},
-		"key twice":          {two(2, "k", kindU8, uint8(1), "k", kindU8, uint8(1)), status.Corrupt, []string{`"k"`, "twice"}},
+		"empty key":          {two(1, "", metadata.KindU8, uint8(1)), status.Corrupt, []string{"metadata key 0"}},
+		"key not UTF-8":      {two(1, "\xff", metadata.KindU8, uint8(1)), status.Corrupt, []string{`"\xff"`}},
+		"key with zero byte": {two(2, "a\x00b", metadata.KindU8, uint8(1), "a", metadata.KindU8, uint8(1)), status.Corrupt, []string{`"a\x00b"`, "zero byte"}},
+		"key twice":          {two(2, "k", metadata.KindU8, uint8(1), "k", metadata.KindU8, uint8(1)), status.Corrupt, []string{`"k"`, "twice"}},
 		"unknown kind":       {two(1, "k", uint32(13), uint8(1)), status.Corrupt, []string{`"k"`, "13"}},
-		"boolean 2":          {two(1, "k", kindBool, uint8(2)), status.Corrupt, []string{`"k"`, "boolean is 2"}},
-		"boolean 2 in array": {two(1, "k", kindArray, kindBool, uint64(2), uint8(1), uint8(2)), status.Corrupt, []string{"byte 50", "boolean is 2"}},
-		"string too long":    {two(1, "k", kindString, big), status.Corrupt, []string{`"k"`, "9223372036854775808"}},
-		"array too long":     {two(1, "k", kindArray, kindU64, uint64(1)<<61), status.Corrupt, []string{`"k"`, "2305843009213693952"}},
-		"array of strings":   {two(1, "k", kindArray, kindString, uint64(math.MaxUint64)), status.Corrupt, []string{`"k"`, "18446744073709551615"}},
-		"array of no kind":   {two(1, "k", kindArray, uint32(99), uint64(1)), status.Corrupt, []string{`"k"`, "99"}},
+		"boolean 2":          {two(1, "k", metadata.KindBool, uint8(2)), status.Corrupt, []string{`"k"`, "boolean is 2"}},
+		"boolean 2 in array": {two(1, "k", metadata.KindArray, metadata.KindBool, uint64(2), uint8(1), uint8(2)), status.Corrupt, []string{"byte 50", "boolean is 2"}},
+		"string too long":    {two(1, "k", metadata.KindString, big), status.Corrupt, []string{`"k"`, "9223372036854775808"}},
+		"array too long":     {two(1, "k", metadata.KindArray, metadata.KindU64, uint64(1)<<61), status.Corrupt, []string{`"k"`, "2305843009213693952"}},
+		"array of strings":   {two(1, "k", metadata.KindArray, metadata.KindString, uint64(math.MaxUint64)), status.Corrupt, []string{`"k"`, "18446744073709551615"}},
+		"array of no kind":   {two(1, "k", metadata.KindArray, uint32(99), uint64(1)), status.Corrupt, []string{`"k"`, "99"}},
 		"nested too deep":    {two(1, array(maxNesting)...), status.Corrupt, []string{`"k"`, "nested deeper than 16"}},
 
-		"alignment as u64":      {two(1, alignmentKey, kindU64, uint64(32)), status.Corrupt, []string{alignmentKey, "u64, not u32"}},
-		"alignment as string":   {two(1, alignmentKey, kindString, "32"), status.Corrupt, []string{"string, not u32"}},
-		"alignment 0":           {two(1, alignmentKey, kindU32, uint32(0)), status.Corrupt, []string{"it is 0, not a power of two"}},
-		"alignment 24":          {two(1, alignmentKey, kindU32, uint32(24)), status.Corrupt, []string{"24"}},
-		"alignment beyond file": {two(1, alignmentKey, kindU32, uint32(1)<<31), status.Corrupt, []string{`"a"`, "2147483648"}},
+		"alignment as u64":      {two(1, alignmentKey, metadata.KindU64, uint64(32)), status.Corrupt, []string{alignmentKey, "u64, not u32"}},
+		"alignment as string":   {two(1, alignmentKey, metadata.KindString, "32"), status.Corrupt, []string{"string, not u32"}},
+		"alignment 0":           {two(1, alignmentKey, metadata.KindU32, uint32(0)), status.Corrupt, []string{"it is 0, not a power of two"}},
+		"alignment 24":          {two(1, alignmentKey, metadata.KindU32, uint32(24)), status.Corrupt, []string{"24"}},
+		"alignment beyond file": {two(1, alignmentKey, metadata.KindU32, uint32(1)<<31), status.Corrupt, []string{`"a"`, "2147483648"}},
 
 		"name too long":       {one(64, big-1), status.Corrupt, []string{"tensor 0", "9223372036854775807"}},
 		"name not UTF-8":      {one(4, "a\xc3", uint32(0), uint32(0), uint64(0)), status.Corrupt, []string{`"a\xc3"`, "UTF-8"}},
@@ -381,7 +382,7 @@ func TestAFileThatShrinks(t *testing.T) {
 // that was ever allocated is counted, not only what was held at one time.
 func TestHostileFilesCostLittle(t *testing.T) {
 	strs := func(n int) []byte {
-		return header(0, 1).put("k", kindArray, kindString, uint64(n), make([]byte, 8*n)).Bytes()
+		return header(0, 1).put("k", metadata.KindArray, metadata.KindString, uint64(n), make([]byte, 8*n)).Bytes()
 	}
 	tensors := header(tensorfile.MaxTensors, 0)
 	for i := range tensorfile.MaxTensors {
@@ -389,10 +390,10 @@ func TestHostileFilesCostLittle(t *testing.T) {
 	}
 	keys := header(0, tensorfile.MaxMetadataKeys)
 	for i := range tensorfile.MaxMetadataKeys {
-		keys.put(fmt.Sprintf("%032d", i), kindString, strings.Repeat("x", 400))
+		keys.put(fmt.Sprintf("%032d", i), metadata.KindString, strings.Repeat("x", 400))
 	}
-	arrays := header(0, 1).put("k", kindArray, kindArray, uint64(3_000_000))
-	arrays.Write(bytes.Repeat((&file{}).put(kindU8, uint64(0)).Bytes(), 3_000_000))
+	arrays := header(0, 1).put("k", metadata.KindArray, metadata.KindArray, uint64(3_000_000))
+	arrays.Write(bytes.Repeat((&file{}).put(metadata.KindU8, uint64(0)).Bytes(), 3_000_000))
 	for name, c := range map[string]struct {
 		file []byte
 		size int64 // what the file claims to be
@@ -404,8 +405,8 @@ func TestHostileFilesCostLittle(t *testing.T) {
 		"tensors":                    {tensors.Bytes(), 0, status.OK},
 		"keys":                       {keys.Bytes(), 0, status.OK},
 		"a file of 2^62, all zero":   {header(1<<50, 1<<50).Bytes(), 1 << 62, status.Unsupported},
-		"a string in a file of 2^62": {header(0, 1).put("k", kindString, uint64(1)<<61).Bytes(), 1 << 62, status.Unsupported},
-		"an array in a file of 2^62": {header(0, 1).put("k", kindArray, kindF64, uint64(1)<<58).Bytes(), 1 << 62, status.Unsupported},
+		"a string in a file of 2^62": {header(0, 1).put("k", metadata.KindString, uint64(1)<<61).Bytes(), 1 << 62, status.Unsupported},
+		"an array in a file of 2^62": {header(0, 1).put("k", metadata.KindArray, metadata.KindF64, uint64(1)<<58).Bytes(), 1 << 62, status.Unsupported},
 	} {
 		t.Run(name, func(t *testing.T) {
 			size := max(c.size, int64(len(c.file)))
@@ -482,7 +483,7 @@ func BenchmarkParse(b *testing.B) {
 
 func FuzzParse(f *testing.F) {
 	f.Add(two(0))
-	f.Add(two(3, alignmentKey, kindU32, uint32(32), "s", kindString, "text", "l", kindArray, kindString, uint64(2), "x", "yz"))
+	f.Add(two(3, alignmentKey, metadata.KindU32, uint32(32), "s", metadata.KindString, "text", "l", metadata.KindArray, metadata.KindString, uint64(2), "x", "yz"))
 	f.Add(one(80, "a", uint32(4), []uint64{0, 1, 2, 3}, uint32(39), uint64(0)))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		table, err := parse(b)

@@ -2,41 +2,18 @@ package gguf
 
 import (
 	"encoding/binary"
-	"fmt"
 	"math"
 	"slices"
 	"strings"
 	"unicode/utf8"
 
+	"qtsaccel/core/metadata"
 	"qtsaccel/core/status"
 	"qtsaccel/core/tensor"
 )
 
-// Pair is a metadata key with its value.
-type Pair struct {
-	Key   string
-	Value Value
-}
-
-// Text is a string as a value.
-func Text(s string) Value {
-	return Value{kindString, append(binary.LittleEndian.AppendUint64(nil, uint64(len(s))), s...)}
-}
-
 // QuantisationVersion is the key that files with quantised tensors must have.
 const QuantisationVersion = "general.quantization_version"
-
-// U32 is a whole number as a value.
-func U32(n uint32) Value { return Value{kindU32, binary.LittleEndian.AppendUint32(nil, n)} }
-
-// ValueOf is a value as it was read from whatever file: those of GGUF as they are,
-// others as text.
-func ValueOf(v fmt.Stringer) Value {
-	if v, ok := v.(Value); ok {
-		return v
-	}
-	return Text(v.String())
-}
 
 // Named is a tensor to be written.
 type Named struct {
@@ -65,7 +42,7 @@ const maxWrittenAlignment = 1 << 20
 // Lay makes the header of a version 3 file. general.alignment among the pairs says
 // how tensors are aligned, 32 without it. INVALID_ARGUMENT: a key that is empty,
 // not UTF-8, with a zero byte, of more than 65535 bytes or there twice, an alignment that is none; UNSUPPORTED: one above 1 MiB.
-func Lay(pairs []Pair, tensors []Named) (*Layout, error) {
+func Lay(pairs []metadata.Pair, tensors []Named) (*Layout, error) {
 	le := binary.LittleEndian
 	alignment := int64(defaultAlignment)
 	b := le.AppendUint32([]byte(Magic), 3)
@@ -82,7 +59,7 @@ func Lay(pairs []Pair, tensors []Named) (*Layout, error) {
 		seen[p.Key] = struct{}{}
 		if p.Key == alignmentKey {
 			var err error
-			if alignment, err = p.Value.alignment(); err != nil {
+			if alignment, err = alignmentOf(p.Value); err != nil {
 				return nil, status.Errorf(status.InvalidArgument, "metadata %q: %w", p.Key, err)
 			}
 			if alignment > maxWrittenAlignment {
@@ -90,8 +67,9 @@ func Lay(pairs []Pair, tensors []Named) (*Layout, error) {
 			}
 		}
 		b = appendText(b, p.Key)
-		b = le.AppendUint32(b, uint32(p.Value.kind))
-		b = append(b, p.Value.raw...)
+		kind, raw := p.Value.Encoding()
+		b = le.AppendUint32(b, uint32(kind))
+		b = append(b, raw...)
 	}
 	at := int64(0)
 	relative := make([]int64, len(tensors))
@@ -120,55 +98,4 @@ func Lay(pairs []Pair, tensors []Named) (*Layout, error) {
 
 func appendText(b []byte, s string) []byte {
 	return append(binary.LittleEndian.AppendUint64(b, uint64(len(s))), s...)
-}
-
-// Int is a whole number as a value: of 32 bits where it fits, as readers expect.
-func Int(n int64) Value {
-	le := binary.LittleEndian
-	switch {
-	case n >= 0 && n <= math.MaxUint32:
-		return U32(uint32(n))
-	case n >= math.MinInt32 && n < 0:
-		return Value{kindI32, le.AppendUint32(nil, uint32(n))}
-	default:
-		return Value{kindI64, le.AppendUint64(nil, uint64(n))}
-	}
-}
-
-// Float is a number as a value, rounded to f32, as readers expect.
-func Float(f float64) Value {
-	return Value{kindF32, binary.LittleEndian.AppendUint32(nil, math.Float32bits(float32(f)))}
-}
-
-// Ints is an array of whole numbers: i32 where all fit.
-func Ints(n []int64) Value {
-	le := binary.LittleEndian
-	narrow := !slices.ContainsFunc(n, func(v int64) bool { return v != int64(int32(v)) })
-	of := kindI64
-	if narrow {
-		of = kindI32
-	}
-	raw := arrayOf(of, len(n))
-	for _, v := range n {
-		if narrow {
-			raw = le.AppendUint32(raw, uint32(v))
-		} else {
-			raw = le.AppendUint64(raw, uint64(v))
-		}
-	}
-	return Value{kindArray, raw}
-}
-
-// Floats is an array of f32.
-func Floats(f []float64) Value {
-	raw := arrayOf(kindF32, len(f))
-	for _, v := range f {
-		raw = binary.LittleEndian.AppendUint32(raw, math.Float32bits(float32(v)))
-	}
-	return Value{kindArray, raw}
-}
-
-func arrayOf(k kind, n int) []byte {
-	le := binary.LittleEndian
-	return le.AppendUint64(le.AppendUint32(nil, uint32(k)), uint64(n))
 }

@@ -6,17 +6,17 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"qtsaccel/core/metadata"
 	"qtsaccel/core/status"
-	"qtsaccel/core/tensor"
 	"qtsaccel/core/tensorfile"
 )
 
 // again writes a table as a file, without the tensors' data.
 func again(t *testing.T, table *tensorfile.Table) *Layout {
 	t.Helper()
-	pairs := make([]Pair, len(table.Keys))
+	pairs := make([]metadata.Pair, len(table.Keys))
 	for i, key := range table.Keys {
-		pairs[i] = Pair{key, ValueOf(table.Metadata[key])}
+		pairs[i] = metadata.Pair{Key: key, Value: table.Metadata[key]}
 	}
 	tensors := make([]Named, len(table.Entries))
 	for i, e := range table.Entries {
@@ -24,7 +24,7 @@ func again(t *testing.T, table *tensorfile.Table) *Layout {
 	}
 	layout, err := Lay(pairs, tensors)
 	if v, ok := table.Metadata[alignmentKey]; ok && status.Of(err) == status.Unsupported {
-		n, _ := ValueOf(v).Int()
+		n, _ := v.Int()
 		require.Greater(t, n, int64(maxWrittenAlignment))
 		return nil
 	}
@@ -58,7 +58,7 @@ func requireSameAgain(t *testing.T, table *tensorfile.Table) {
 func TestWrittenHeadersAreRead(t *testing.T) {
 	for _, b := range [][]byte{
 		two(0), header(0, 0).Bytes(),
-		two(3, alignmentKey, kindU32, uint32(32), "s", kindString, "text", "l", kindArray, kindString, uint64(2), "x", "yz"),
+		two(3, alignmentKey, metadata.KindU32, uint32(32), "s", metadata.KindString, "text", "l", metadata.KindArray, metadata.KindString, uint64(2), "x", "yz"),
 	} {
 		table, err := parse(b)
 		require.NoError(t, err)
@@ -80,47 +80,18 @@ func TestARealHeaderAgain(t *testing.T) {
 }
 
 func TestWhatCannotBeLaid(t *testing.T) {
-	for words, pairs := range map[string][]Pair{
-		"has a zero byte":        {{"a\x00b", Int(1)}},
-		"there twice":            {{"a", Int(1)}, {"a", Int(2)}},
-		`"" is empty`:            {{"", Int(1)}},
-		"it is string, not u32":  {{alignmentKey, Text("32")}},
-		"it is 0, not a power":   {{alignmentKey, Int(0)}},
-		"it is 48, not a power":  {{alignmentKey, Int(48)}},
-		"at most 1048576 is wri": {{alignmentKey, Int(1 << 21)}},
+	for words, pairs := range map[string][]metadata.Pair{
+		"has a zero byte":        {{Key: "a\x00b", Value: metadata.Int(1)}},
+		"there twice":            {{Key: "a", Value: metadata.Int(1)}, {Key: "a", Value: metadata.Int(2)}},
+		`"" is empty`:            {{Key: "", Value: metadata.Int(1)}},
+		"it is string, not u32":  {{Key: alignmentKey, Value: metadata.Text("32")}},
+		"it is 0, not a power":   {{Key: alignmentKey, Value: metadata.Int(0)}},
+		"it is 48, not a power":  {{Key: alignmentKey, Value: metadata.Int(48)}},
+		"at most 1048576 is wri": {{Key: alignmentKey, Value: metadata.Int(1 << 21)}},
 	} {
 		_, err := Lay(pairs, nil)
 		require.ErrorContains(t, err, words)
 	}
-}
-
-func TestValues(t *testing.T) {
-	for _, c := range []struct {
-		v          Value
-		kind, text string
-		whole      bool
-	}{
-		{Text(`a"b`), "string", `a"b`, false},
-		{Int(0), "u32", "0", true},
-		{Int(1<<32 - 1), "u32", "4294967295", true},
-		{Int(1 << 32), "i64", "4294967296", true},
-		{Int(-1 << 31), "i32", "-2147483648", true},
-		{Int(-1<<31 - 1), "i64", "-2147483649", true},
-		{Float(0.1), "f32", "0.1", false},
-		{Ints(nil), "array", "[]", false},
-		{Ints([]int64{1, -1 << 31}), "array", "[1,-2147483648]", false},
-		{Ints([]int64{1 << 31}), "array", "[2147483648]", false},
-		{Floats([]float64{1.5}), "array", "[1.5]", false},
-	} {
-		require.Equal(t, c.kind, c.v.Kind())
-		require.Equal(t, c.text, c.v.String())
-		_, whole := c.v.Int()
-		require.Equal(t, c.whole, whole, c.text)
-	}
-	_, whole := Value{kindU64, []byte{255, 255, 255, 255, 255, 255, 255, 255}}.Int()
-	require.False(t, whole, "2^64-1 is no int64")
-	require.Equal(t, "i8", ValueOf(Value{kindI8, []byte{1}}).Kind())
-	require.Equal(t, "string", ValueOf(tensor.F32).Kind())
 }
 
 // Every file that is read can be written, and read again.

@@ -1,9 +1,6 @@
 package modelfile
 
-import (
-	"qtsaccel/core/gguf"
-	"qtsaccel/core/tensor"
-)
+import "qtsaccel/core/tensor"
 
 // Contents is what a file of tensors holds, with the other files that belong to
 // it; see [Inspect].
@@ -55,7 +52,7 @@ func Inspect(path string) (*Contents, error) {
 	}
 	for _, key := range s.keys {
 		v := s.metadata[key]
-		c.Metadata = append(c.Metadata, MetadataInfo{key, gguf.ValueOf(v).Kind(), v.String()})
+		c.Metadata = append(c.Metadata, MetadataInfo{key, v.Kind().String(), v.String()})
 	}
 	for _, t := range s.tensors {
 		d := t.FileDType()

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"qtsaccel/core/gguf"
+	"qtsaccel/core/metadata"
 	"qtsaccel/core/osfile"
 	"qtsaccel/core/status"
 	"qtsaccel/core/weights"
@@ -27,7 +28,7 @@ const maxSavedName = 63
 // file, from which it would be copied; INVALID_ARGUMENT: path is something other than
 // a regular file, or see [gguf.Lay]; IO: it cannot be written, or a mapped file has become shorter;
 // CANCELLED. Nothing is left behind then.
-func Save(w *weights.Weights, path string, more []gguf.Pair, progress func(done, total int64) bool) error {
+func Save(w *weights.Weights, path string, more []metadata.Pair, progress func(done, total int64) bool) error {
 	if err := w.Use(); err != nil {
 		return err
 	}
@@ -35,7 +36,7 @@ func Save(w *weights.Weights, path string, more []gguf.Pair, progress func(done,
 	return status.Wrapf(save(w, path, more, progress), "%q", path)
 }
 
-func save(w *weights.Weights, path string, more []gguf.Pair, progress func(done, total int64) bool) error {
+func save(w *weights.Weights, path string, more []metadata.Pair, progress func(done, total int64) bool) error {
 	tensors, layout, err := lay(w, more)
 	if err != nil {
 		return err
@@ -57,7 +58,7 @@ func save(w *weights.Weights, path string, more []gguf.Pair, progress func(done,
 }
 
 // lay gives what is to be written, and where.
-func lay(w *weights.Weights, more []gguf.Pair) ([]*weights.Tensor, *gguf.Layout, error) {
+func lay(w *weights.Weights, more []metadata.Pair) ([]*weights.Tensor, *gguf.Layout, error) {
 	tensors := make([]*weights.Tensor, w.Len())
 	named := make([]gguf.Named, len(tensors))
 	quantised := false
@@ -80,25 +81,25 @@ func lay(w *weights.Weights, more []gguf.Pair) ([]*weights.Tensor, *gguf.Layout,
 		quantised = quantised || t.Type.DType.Quantised()
 	}
 	keys := w.MetadataKeys()
-	pairs := make([]gguf.Pair, len(keys))
+	pairs := make([]metadata.Pair, len(keys))
 	for i, key := range keys {
 		value, err := w.Metadata(key)
 		if err != nil {
 			return nil, nil, err
 		}
-		pairs[i] = gguf.Pair{Key: key, Value: value}
+		pairs[i] = metadata.Pair{Key: key, Value: value}
 	}
 	for _, m := range more {
-		same := func(p gguf.Pair) bool { return p.Key == m.Key }
+		same := func(p metadata.Pair) bool { return p.Key == m.Key }
 		if i := slices.IndexFunc(pairs, same); i >= 0 {
 			pairs[i].Value = m.Value
 		} else {
 			pairs = append(pairs, m)
 		}
 	}
-	versioned := slices.ContainsFunc(pairs, func(p gguf.Pair) bool { return p.Key == gguf.QuantisationVersion })
+	versioned := slices.ContainsFunc(pairs, func(p metadata.Pair) bool { return p.Key == gguf.QuantisationVersion })
 	if quantised && !versioned {
-		pairs = append(pairs, gguf.Pair{Key: gguf.QuantisationVersion, Value: gguf.U32(2)})
+		pairs = append(pairs, metadata.Pair{Key: gguf.QuantisationVersion, Value: metadata.U32(2)})
 	}
 	layout, err := gguf.Lay(pairs, named)
 	return tensors, layout, err

@@ -9,8 +9,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"qtsaccel/core/gguf"
 	"qtsaccel/core/mem"
+	"qtsaccel/core/metadata"
 	"qtsaccel/core/status"
 	"qtsaccel/core/tensor"
 	"qtsaccel/core/weights"
@@ -102,17 +102,17 @@ func TestSavedFromMemory(t *testing.T) {
 		"general.architecture": "test", "a.count": "4294967295", "a.negative": "-7", "a.large": "-4294967296",
 		"a.real": "0.5", "a.list": "[1,-2,3]", "a.long": "[4294967296]", "a.reals": "[0.25,-1]", "general.alignment": "64",
 	}
-	more := []gguf.Pair{
-		{Key: "general.architecture", Value: gguf.Text("before")},
-		{Key: "a.count", Value: gguf.Int(1<<32 - 1)},
-		{Key: "a.negative", Value: gguf.Int(-7)},
-		{Key: "a.large", Value: gguf.Int(-1 << 32)},
-		{Key: "a.real", Value: gguf.Float(0.5)},
-		{Key: "a.list", Value: gguf.Ints([]int64{1, -2, 3})},
-		{Key: "a.long", Value: gguf.Ints([]int64{1 << 32})},
-		{Key: "a.reals", Value: gguf.Floats([]float64{0.25, -1})},
-		{Key: "general.alignment", Value: gguf.Int(64)},
-		{Key: "general.architecture", Value: gguf.Text("test")}, // a second time
+	more := []metadata.Pair{
+		{Key: "general.architecture", Value: metadata.Text("before")},
+		{Key: "a.count", Value: metadata.Int(1<<32 - 1)},
+		{Key: "a.negative", Value: metadata.Int(-7)},
+		{Key: "a.large", Value: metadata.Int(-1 << 32)},
+		{Key: "a.real", Value: metadata.Float(0.5)},
+		{Key: "a.list", Value: metadata.Ints([]int64{1, -2, 3})},
+		{Key: "a.long", Value: metadata.Ints([]int64{1 << 32})},
+		{Key: "a.reals", Value: metadata.Floats([]float64{0.25, -1})},
+		{Key: "general.alignment", Value: metadata.Int(64)},
+		{Key: "general.architecture", Value: metadata.Text("test")}, // a second time
 	}
 	require.NoError(t, Save(w, path, more, nil), "over an older file")
 	described, err := Open(path, Options{Placement: weights.Mapped})
@@ -126,7 +126,7 @@ func TestSavedFromMemory(t *testing.T) {
 	}
 	require.True(t, weightstest.Aligned(dataOf(t, weightstest.TensorOf(t, described, "q"))), "the file's alignment is 64 now")
 	changed := filepath.Join(t.TempDir(), "changed.gguf")
-	require.NoError(t, Save(described, changed, []gguf.Pair{{Key: "a.count", Value: gguf.Int(3)}}, nil))
+	require.NoError(t, Save(described, changed, []metadata.Pair{{Key: "a.count", Value: metadata.Int(3)}}, nil))
 	again, err := Open(changed, Options{})
 	require.NoError(t, err)
 	defer again.Release()
@@ -134,13 +134,13 @@ func TestSavedFromMemory(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, "3", count.String())
 	require.Equal(t, described.MetadataKeys(), again.MetadataKeys(), "in its place")
-	for words, v := range map[string]gguf.Pair{
-		"general.alignment":                        {Key: "general.alignment", Value: gguf.Int(5)},
-		"2147483648, at most 1048576":              {Key: "general.alignment", Value: gguf.Int(1 << 31)},
-		`metadata key "" is empty`:                 {Value: gguf.Int(1)},
-		`metadata key "a\xff" is empty, not UTF-8`: {Key: "a\xff", Value: gguf.Int(1)},
+	for words, v := range map[string]metadata.Pair{
+		"general.alignment":                        {Key: "general.alignment", Value: metadata.Int(5)},
+		"2147483648, at most 1048576":              {Key: "general.alignment", Value: metadata.Int(1 << 31)},
+		`metadata key "" is empty`:                 {Value: metadata.Int(1)},
+		`metadata key "a\xff" is empty, not UTF-8`: {Key: "a\xff", Value: metadata.Int(1)},
 	} {
-		require.ErrorContains(t, Save(w, path, []gguf.Pair{v}, nil), words)
+		require.ErrorContains(t, Save(w, path, []metadata.Pair{v}, nil), words)
 	}
 	require.NoError(t, Save(back, path, nil, nil), "over the file itself")
 }

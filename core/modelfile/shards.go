@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"qtsaccel/core/gguf"
+	"qtsaccel/core/metadata"
 	"qtsaccel/core/safetensors"
 	"qtsaccel/core/status"
 	"qtsaccel/core/tensorfile"
@@ -59,7 +59,7 @@ func (s *source) readShards() error {
 	// What describes the shards is not the model's.
 	of := func(key string) bool { return strings.HasPrefix(key, "split.") }
 	s.metadata = maps.Clone(s.metadata)
-	maps.DeleteFunc(s.metadata, func(key string, _ fmt.Stringer) bool { return of(key) })
+	maps.DeleteFunc(s.metadata, func(key string, _ metadata.Value) bool { return of(key) })
 	s.keys = slices.DeleteFunc(slices.Clone(s.keys), of)
 	return s.checkNames()
 }
@@ -107,12 +107,12 @@ func (s *source) open(path string, want format) (*file, *tensorfile.Table, error
 }
 
 // number reads a whole number of a file's metadata, if it is there.
-func (s *source) number(f *file, metadata map[string]fmt.Stringer, key string) (n int64, given bool, err error) {
-	v, given := metadata[key]
+func (s *source) number(f *file, of map[string]metadata.Value, key string) (n int64, given bool, err error) {
+	v, given := of[key]
 	if !given {
 		return 0, false, nil
 	}
-	whole, ok := gguf.ValueOf(v).Int()
+	whole, ok := v.Int()
 	if !ok {
 		return 0, true, status.Errorf(status.Corrupt, "%q: %s is %.100q, no whole number", f.path, key, v)
 	}
@@ -126,7 +126,7 @@ func (s *source) readIndexed() error {
 	if err != nil {
 		return status.Wrapf(err, "%q", f.path)
 	}
-	s.metadata = map[string]fmt.Stringer{}
+	s.metadata = map[string]metadata.Value{}
 	for i, name := range index.Files {
 		_, table, err := s.open(filepath.Join(filepath.Dir(f.path), name), formatSafetensors)
 		if err != nil {

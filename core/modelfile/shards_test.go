@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"qtsaccel/core/gguf"
+	"qtsaccel/core/metadata"
 	"qtsaccel/core/status"
 	"qtsaccel/core/weights"
 	"qtsaccel/core/weights/weightstest"
@@ -20,21 +21,21 @@ import (
 type part struct {
 	name    string
 	tensors []string
-	number  gguf.Value // split.no
-	count   gguf.Value
-	total   *gguf.Value
+	number  metadata.Value // split.no
+	count   metadata.Value
+	total   *metadata.Value
 }
 
 func writeParts(t *testing.T, parts []part) (folder string) {
 	t.Helper()
 	folder = t.TempDir()
 	for i, p := range parts {
-		pairs := []gguf.Pair{{Key: "split.no", Value: p.number}, {Key: "split.count", Value: p.count}}
+		pairs := []metadata.Pair{{Key: "split.no", Value: p.number}, {Key: "split.count", Value: p.count}}
 		if i == 0 {
-			pairs = append([]gguf.Pair{{Key: "general.name", Value: gguf.Text("model")}}, pairs...)
+			pairs = append([]metadata.Pair{{Key: "general.name", Value: metadata.Text("model")}}, pairs...)
 		}
 		if p.total != nil {
-			pairs = append(pairs, gguf.Pair{Key: "split.tensors.count", Value: *p.total})
+			pairs = append(pairs, metadata.Pair{Key: "split.tensors.count", Value: *p.total})
 		}
 		named := make([]gguf.Named, len(p.tensors))
 		for j, name := range p.tensors {
@@ -53,10 +54,10 @@ func writeParts(t *testing.T, parts []part) (folder string) {
 }
 
 func three() []part {
-	total := gguf.U32(5)
+	total := metadata.U32(5)
 	p := make([]part, 3)
 	for i, tensors := range [][]string{{"t0", "t1"}, {"t2"}, {"t3", "t4"}} {
-		p[i] = part{fmt.Sprintf("mödel x-%05d-of-00003.gguf", i+1), tensors, gguf.U32(uint32(i)), gguf.U32(3), &total}
+		p[i] = part{fmt.Sprintf("mödel x-%05d-of-00003.gguf", i+1), tensors, metadata.U32(uint32(i)), metadata.U32(3), &total}
 	}
 	return p
 }
@@ -89,7 +90,7 @@ func TestSplitGGUF(t *testing.T) {
 
 func TestWrongSplits(t *testing.T) {
 	weightstest.LeavesNothing(t)
-	four := gguf.U32(4)
+	four := metadata.U32(4)
 	for name, c := range map[string]struct {
 		change func(p []part)
 		open   int
@@ -99,12 +100,12 @@ func TestWrongSplits(t *testing.T) {
 		"a later part":       {func([]part) {}, 1, status.InvalidArgument, []string{"part 2 of 3", "first one"}},
 		"a missing part":     {func(p []part) { p[1].name = "elsewhere" }, 0, status.IO, []string{"mödel x-00002-of-00003.gguf", "no such file", "a part of"}},
 		"another name":       {func(p []part) { p[0].name = "model.gguf" }, 0, status.Corrupt, []string{"-00001-of-00003.gguf"}},
-		"wrong number":       {func(p []part) { p[1].number = gguf.U32(2) }, 0, status.Corrupt, []string{"split.no must be 1", "00002-of", "it is 2"}},
-		"wrong count":        {func(p []part) { p[2].count = gguf.U32(2) }, 0, status.Corrupt, []string{"split.count must be 3", "00003-of"}},
-		"count of 0":         {func(p []part) { p[0].count = gguf.U32(0) }, 0, status.Corrupt, []string{"split.count is 0"}},
-		"count of 2^32-1":    {func(p []part) { p[0].count = gguf.U32(1<<32 - 1) }, 0, status.Corrupt, []string{"split.count is 4294967295"}},
-		"count is text":      {func(p []part) { p[0].count = gguf.Text("3") }, 0, status.Corrupt, []string{`split.count is "3"`}},
-		"number is text":     {func(p []part) { p[1].number = gguf.Text("1") }, 0, status.Corrupt, []string{`split.no is "1"`}},
+		"wrong number":       {func(p []part) { p[1].number = metadata.U32(2) }, 0, status.Corrupt, []string{"split.no must be 1", "00002-of", "it is 2"}},
+		"wrong count":        {func(p []part) { p[2].count = metadata.U32(2) }, 0, status.Corrupt, []string{"split.count must be 3", "00003-of"}},
+		"count of 0":         {func(p []part) { p[0].count = metadata.U32(0) }, 0, status.Corrupt, []string{"split.count is 0"}},
+		"count of 2^32-1":    {func(p []part) { p[0].count = metadata.U32(1<<32 - 1) }, 0, status.Corrupt, []string{"split.count is 4294967295"}},
+		"count is text":      {func(p []part) { p[0].count = metadata.Text("3") }, 0, status.Corrupt, []string{`split.count is "3"`}},
+		"number is text":     {func(p []part) { p[1].number = metadata.Text("1") }, 0, status.Corrupt, []string{`split.no is "1"`}},
 		"wrong sum":          {func(p []part) { p[0].total = &four }, 0, status.Corrupt, []string{"split.tensors.count is 4", "have 5"}},
 		"a name in two":      {func(p []part) { p[2].tensors[1] = "t0" }, 0, status.Corrupt, []string{`"t0"`, "00003-of", "00001-of"}},
 		"a part is no model": {func(p []part) { p[2].tensors[1] = "t3" }, 0, status.Corrupt, []string{`"t3" is there twice`, "00003-of"}},
@@ -120,7 +121,7 @@ func TestWrongSplits(t *testing.T) {
 
 func TestOnePartIsAWholeModel(t *testing.T) {
 	weightstest.LeavesNothing(t)
-	folder := writeParts(t, []part{{"any.gguf", []string{"a"}, gguf.U32(0), gguf.U32(1), nil}})
+	folder := writeParts(t, []part{{"any.gguf", []string{"a"}, metadata.U32(0), metadata.U32(1), nil}})
 	w, err := Open(filepath.Join(folder, "any.gguf"), Options{})
 	require.NoError(t, err)
 	w.Release()

@@ -2,7 +2,6 @@ package modelfile
 
 import (
 	"errors"
-	"fmt"
 	"io"
 	"io/fs"
 	"os"
@@ -10,6 +9,7 @@ import (
 
 	"qtsaccel/core/gguf"
 	"qtsaccel/core/mem"
+	"qtsaccel/core/metadata"
 	"qtsaccel/core/osfile"
 	"qtsaccel/core/safetensors"
 	"qtsaccel/core/status"
@@ -30,7 +30,7 @@ type file struct {
 type source struct {
 	files    []*file
 	tensors  []sourced
-	metadata map[string]fmt.Stringer
+	metadata map[string]metadata.Value
 	keys     []string // of metadata, in their order
 }
 

@@ -140,9 +140,9 @@ func (s *scanner) str(where string) (string, error) {
 // wrong one.
 func unescapeAll(raw string) (string, bool) {
 	var b strings.Builder
-	// Never too little: an escape is a byte less than it is written, and has two
-	// backslashes at most.
-	b.Grow(len(raw) - strings.Count(raw, `\`)/2)
+	// Never too little: an escape is a byte less than it is written, or more. Of two
+	// backslashes that follow each other, one is escaped.
+	b.Grow(len(raw) - strings.Count(raw, `\`) + strings.Count(raw, `\\`))
 	for {
 		i := strings.IndexByte(raw, '\\')
 		if i < 0 {

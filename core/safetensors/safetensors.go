@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 
+	"qtsaccel/core/metadata"
 	"qtsaccel/core/status"
 	"qtsaccel/core/tensor"
 	"qtsaccel/core/tensorfile"
@@ -65,7 +66,7 @@ func Parse(r io.ReaderAt, size int64) (*tensorfile.Table, error) {
 	}
 	p := parser{
 		scanner:  scanner{text: header, base: LengthBytes},
-		metadata: map[string]fmt.Stringer{},
+		metadata: map[string]metadata.Value{},
 		tensors:  make([]description, 0, min(len(header)/leastTensor, tensorfile.MaxTensors)),
 		seen:     map[string]struct{}{},
 	}
@@ -113,11 +114,6 @@ func HeaderFits(begin []byte, size int64) bool {
 	return size >= LengthBytes && binary.LittleEndian.Uint64(begin) <= uint64(size-LengthBytes)
 }
 
-// text is a metadata value.
-type text string
-
-func (t text) String() string { return string(t) }
-
 // description is a tensor as the header describes it.
 type description struct {
 	tensorfile.Entry       // Offset counts from where the data begins
@@ -126,7 +122,7 @@ type description struct {
 
 type parser struct {
 	scanner
-	metadata map[string]fmt.Stringer
+	metadata map[string]metadata.Value
 	keys     []string // of metadata
 	tensors  []description
 	seen     map[string]struct{} // keys of the header
@@ -183,7 +179,7 @@ func (p *parser) metadataMember(key string, at int64) error {
 	if err != nil {
 		return status.Wrapf(err, "metadata %.200q", key)
 	}
-	p.metadata[key] = text(value)
+	p.metadata[key] = metadata.Text(value)
 	p.keys = append(p.keys, key)
 	return nil
 }

@@ -294,7 +294,7 @@ func checkAgainstJSON(t *testing.T, b []byte, table *tensorfile.Table) {
 		t.Fatalf("%+v, %v of %q", table.Entries, table.Metadata, b)
 	}
 	for k, v := range metadata {
-		if got := table.Metadata[k]; got == nil || got.String() != v {
+		if got, ok := table.Metadata[k]; !ok || got.String() != v {
 			t.Fatalf("metadata %q is %v, want %q", k, got, v)
 		}
 	}

@@ -15,6 +15,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"qtsaccel/core/metadata"
 	"qtsaccel/core/status"
 	"qtsaccel/core/tensor"
 )
@@ -31,10 +32,8 @@ const (
 
 // Table is what a file holds.
 type Table struct {
-	Entries []Entry // in the order of their offsets, not overlapping
-	// Metadata's String gives a value as text: a string as it is, a number in
-	// decimal, a boolean as "true" or "false", an array as JSON.
-	Metadata map[string]fmt.Stringer
+	Entries  []Entry // in the order of their offsets, not overlapping
+	Metadata map[string]metadata.Value
 	Keys     []string // of Metadata, in the order of the file
 }
 

@@ -1,7 +1,7 @@
 package weights
 
 import (
-	"qtsaccel/core/gguf"
+	"qtsaccel/core/metadata"
 	"qtsaccel/core/status"
 )
 
@@ -9,15 +9,15 @@ import (
 func (w *Weights) MetadataKeys() []string { return w.origin.Keys }
 
 // Metadata gives a metadata value of the file, safetensors' as strings. NOT_FOUND.
-func (w *Weights) Metadata(key string) (gguf.Value, error) {
+func (w *Weights) Metadata(key string) (metadata.Value, error) {
 	if !w.refs.Live() {
-		return gguf.Value{}, errReleased()
+		return metadata.Value{}, errReleased()
 	}
 	v, ok := w.origin.Metadata[key]
 	if !ok {
-		return gguf.Value{}, status.Errorf(status.NotFound, "no metadata %q among %d keys", key, len(w.origin.Metadata))
+		return metadata.Value{}, status.Errorf(status.NotFound, "no metadata %q among %d keys", key, len(w.origin.Metadata))
 	}
-	return gguf.ValueOf(v), nil
+	return v, nil
 }
 
 // MetadataText gives a string of the metadata, one of an array by its index. Where an

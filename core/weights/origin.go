@@ -1,15 +1,14 @@
 package weights
 
 import (
-	"fmt"
-
+	"qtsaccel/core/metadata"
 	"qtsaccel/core/tensor"
 	"qtsaccel/core/tensorfile"
 )
 
 // Origin is what weights know of the model file that they came from.
 type Origin struct {
-	Metadata map[string]fmt.Stringer
+	Metadata map[string]metadata.Value
 	Keys     []string // of Metadata, in the file's order
 	Tensors  []Stored // in the file's order
 }

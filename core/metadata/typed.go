@@ -1,4 +1,4 @@
-package gguf
+package metadata
 
 import (
 	"encoding/binary"
@@ -21,9 +21,9 @@ const (
 	TypeArray Type = abi.MetadataArray // arrays in an array
 )
 
-var kindTypes = [kinds]Type{
-	kindU8: TypeInt, kindI8: TypeInt, kindU16: TypeInt, kindI16: TypeInt, kindU32: TypeInt, kindI32: TypeInt, kindU64: TypeInt, kindI64: TypeInt,
-	kindF32: TypeFloat, kindF64: TypeFloat, kindBool: TypeBool, kindString: TypeText, kindArray: TypeArray,
+var kindTypes = [Kinds]Type{
+	KindU8: TypeInt, KindI8: TypeInt, KindU16: TypeInt, KindI16: TypeInt, KindU32: TypeInt, KindI32: TypeInt, KindU64: TypeInt, KindI64: TypeInt,
+	KindF32: TypeFloat, KindF64: TypeFloat, KindBool: TypeBool, KindString: TypeText, KindArray: TypeArray,
 }
 
 // Description says what a value is.
@@ -44,16 +44,16 @@ func (d Description) String() string {
 // Describe says what the value is.
 func (v Value) Describe() Description {
 	of, n, _ := v.elements()
-	return Description{kindTypes[of], v.kind == kindArray, n, kindNames[of]}
+	return Description{kindTypes[of], v.kind == KindArray, n, of.String()}
 }
 
 // elements gives an array's elements, or the value as the only one.
-func (v Value) elements() (of kind, n int64, raw []byte) {
-	if v.kind != kindArray {
+func (v Value) elements() (of Kind, n int64, raw []byte) {
+	if v.kind != KindArray {
 		return v.kind, 1, v.raw
 	}
 	le := binary.LittleEndian
-	return kind(le.Uint32(v.raw)), int64(le.Uint64(v.raw[4:])), v.raw[12:]
+	return Kind(le.Uint32(v.raw)), int64(le.Uint64(v.raw[4:])), v.raw[12:]
 }
 
 func (v Value) wrongType(want string) error {
@@ -72,21 +72,21 @@ func (v Value) Ints(dst []int64) error {
 	for i := range min(n, int64(len(dst))) {
 		b := raw[i*size:]
 		switch of {
-		case kindU8:
+		case KindU8:
 			dst[i] = int64(b[0])
-		case kindI8:
+		case KindI8:
 			dst[i] = int64(int8(b[0]))
-		case kindU16:
+		case KindU16:
 			dst[i] = int64(le.Uint16(b))
-		case kindI16:
+		case KindI16:
 			dst[i] = int64(int16(le.Uint16(b)))
-		case kindU32:
+		case KindU32:
 			dst[i] = int64(le.Uint32(b))
-		case kindI32:
+		case KindI32:
 			dst[i] = int64(int32(le.Uint32(b)))
 		default:
 			dst[i] = int64(le.Uint64(b))
-			if of == kindU64 && dst[i] < 0 {
+			if of == KindU64 && dst[i] < 0 {
 				return status.Errorf(status.InvalidArgument, "element %d is %d, more than an int64 holds", i, le.Uint64(b))
 			}
 		}
@@ -101,7 +101,7 @@ func (v Value) Floats(dst []float64) error {
 		return v.wrongType("real numbers")
 	}
 	for i := range min(n, int64(len(dst))) {
-		if of == kindF32 {
+		if of == KindF32 {
 			dst[i] = float64(math.Float32frombits(binary.LittleEndian.Uint32(raw[4*i:])))
 		} else {
 			dst[i] = math.Float64frombits(binary.LittleEndian.Uint64(raw[8*i:]))
@@ -113,7 +113,7 @@ func (v Value) Floats(dst []float64) error {
 // Bools gives booleans likewise, 0 or 1 each.
 func (v Value) Bools(dst []int32) error {
 	of, n, raw := v.elements()
-	if of != kindBool {
+	if of != KindBool {
 		return v.wrongType("booleans")
 	}
 	for i := range min(n, int64(len(dst))) {
@@ -125,8 +125,11 @@ func (v Value) Bools(dst []int32) error {
 // Texts gives strings, byte for byte as the file has them, which need not be UTF-8.
 func (v Value) Texts() ([][]byte, error) {
 	of, n, raw := v.elements()
-	if of != kindString {
+	if of != KindString {
 		return nil, v.wrongType("strings")
+	}
+	if v.kind == KindString {
+		return [][]byte{raw}, nil
 	}
 	texts := make([][]byte, n)
 	for i := range texts {
