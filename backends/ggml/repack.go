@@ -72,8 +72,12 @@ func (c *call) noteRepacked(w *weights.Tensor, layout repacking, bytes int64) {
 	}
 }
 
-// interleaved is ggml's name of the layout whose products ours are measured against.
-const interleaved = "CPU_REPACK"
+// ggml's names of layouts: the one whose products ours are measured against, and the one
+// of processors with AMX.
+const (
+	interleaved = "CPU_REPACK"
+	amx         = "AMX"
+)
 
 // productLayout chooses the layout in which a product of so many rows finds a weight;
 // false: as it is stored, for ggml or for our own kernel.
@@ -93,8 +97,13 @@ func (b *Backend) productLayout(w *weights.Tensor, rows int64) (repacking, bool)
 	if C.shim_repack_layout(b.device, dtype, &ne[0], C.int64_t(rows), &layout.number) != 0 || layout.number < 0 {
 		return layout, false
 	}
-	if b.layoutName(layout) == interleaved && productPays(uint32(dtype), rows, true) {
-		return layout, false
+	switch b.layoutName(layout) {
+	case interleaved:
+		return layout, !productPays(uint32(dtype), rows, true)
+	case amx:
+		// Where a row is one block of 32, ggml 0.25 adds the products of 32 rows of x onto
+		// what lies where they go.
+		return layout, w.Type.Shape.Dim(-1) > 32
 	}
 	return layout, true
 }

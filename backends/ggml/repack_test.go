@@ -220,3 +220,25 @@ func dataOf(t *testing.T, w *weights.Weights) []byte {
 	require.NoError(t, err)
 	return data
 }
+
+// TestProductsOverOneBlock: what lay in the memory of a product does not matter, here
+// what it was the time before.
+func TestProductsOverOneBlock(t *testing.T) {
+	const nOut, rows = 64, 96
+	for _, d := range weightDTypes {
+		if !d.Quantised() {
+			continue
+		}
+		block, _ := d.Block()
+		w, meant := stored(t, d, nOut, block)
+		x := normal(rows * block)
+		want := productInFloat64(x, meant, int(block))
+		b := cpuBackend(t, 1)
+		s := newStream(t, b)
+		plan, y := build(t, b, s, productOf(t, w, rows, block, 0)), make([]float32, rows*nOut)
+		for run := range 3 {
+			require.NoError(t, plan.Run(buffers(x), buffers(y), options()))
+			requireNear(t, want, y, 2e-2, fmt.Sprintf("%v, run %d", d, run))
+		}
+	}
+}
