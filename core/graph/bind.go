@@ -61,9 +61,6 @@ func (s *Snapshot) find(what, name string, names []string) (int, error) {
 	return 0, status.Errorf(status.NotFound, "graph %q has no %s %q; %s", s.graph.label, what, name, known)
 }
 
-// OutputName gives an output's name.
-func (s *Snapshot) OutputName(i int) string { return s.outputs[i].name }
-
 // States lists the states that the graph declares.
 func (s *Snapshot) States() (names []string, types []tensor.Type) {
 	for i := range s.tensors {
@@ -110,7 +107,7 @@ func (s *Snapshot) Bind(dims []int64, supports func(*ops.Call) bool) (*Program, 
 		return nil, status.Wrapf(err, "graph %q", s.graph.label)
 	}
 	b := &binder{
-		program:  &Program{Label: s.graph.label},
+		program:  &Program{Label: s.graph.label, Dims: s.DimsText(dims)},
 		supports: supports,
 		placed:   map[ops.Ref]int{},
 		written:  map[ops.Ref]bool{},
@@ -137,6 +134,7 @@ func (s *Snapshot) Bind(dims []int64, supports func(*ops.Call) bool) (*Program, 
 	}
 	for _, o := range s.outputs {
 		b.program.Outputs = append(b.program.Outputs, b.leaf(s, v, o.ref))
+		b.program.OutputNames = append(b.program.OutputNames, o.name)
 	}
 	return b.program, nil
 }

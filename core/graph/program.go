@@ -11,10 +11,13 @@ import (
 // state needs is left. Backends may take it to be right.
 type Program struct {
 	Label   string
+	Dims    string // the values of the dynamic dimensions for messages, each behind a space: " n=3"
 	Tensors []ProgramTensor
 	Nodes   []ProgramNode // in an order in which they can be computed
 	Inputs  []int         // indices into Tensors, in the order of the graph's inputs
 	Outputs []int         // likewise; an output may be any tensor, also an input
+	// OutputNames are the outputs' in the graph.
+	OutputNames []string
 }
 
 // Work is what a run computes, in floating-point operations, and the memory that its

@@ -130,7 +130,7 @@ func TestConstantsAreGivenBack(t *testing.T) {
 		require.Equal(t, kept, mem.Live())
 	}
 	for _, w := range c.free {
-		for _, p := range w.programs {
+		for p := range w.programs.All() {
 			for _, f := range p.feeds {
 				require.Empty(t, f.constant)
 			}

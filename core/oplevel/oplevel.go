@@ -73,7 +73,6 @@ type Calls struct {
 	free     []*worker  // the one used last at the end
 	opened   int
 	requests []*request // to be used again
-	clock    uint64     // counts uses of programs
 
 	sweeps atomic.Uint64 // counts released matrices
 	stats  stats
@@ -157,8 +156,8 @@ func (c *Calls) compute(r *request, sketch func(*sketch)) (err error) {
 		return status.Wrapf(err, "%s", r.op)
 	}
 	defer func() { c.giveBack(w, err) }()
-	p := w.programs[string(r.key)]
-	if p == nil {
+	p, ok := w.programs.Get(r.key)
+	if !ok {
 		if p, err = w.build(c, r, sketch); err != nil {
 			return err
 		}

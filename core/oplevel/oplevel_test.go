@@ -119,7 +119,7 @@ func (x *fakeExec) Close() error {
 func noEnvironment(string) string { return "" }
 
 // open gives the calls on a fake; all must be back at the end.
-func open(t *testing.T, f *fake, a Around) *Calls {
+func open(t testing.TB, f *fake, a Around) *Calls {
 	t.Helper()
 	before := mem.Live()
 	if a.Getenv == nil {
@@ -139,7 +139,7 @@ func open(t *testing.T, f *fake, a Around) *Calls {
 	return c
 }
 
-func square(t *testing.T, c *Calls) *Matrix {
+func square(t testing.TB, c *Calls) *Matrix {
 	t.Helper()
 	m, err := c.NewMatrix(tensor.Type{DType: tensor.F32, Shape: tensor.Shape{4, 4}}, make([]byte, 64))
 	require.NoError(t, err)
@@ -534,6 +534,36 @@ func TestTiles(t *testing.T) {
 			if tile > g.OW {
 				require.Zero(t, tile%g.OW, "%s: tiles are whole rows", what)
 			}
+		}
+	}
+}
+
+func TestASecondCallAllocatesNothing(t *testing.T) {
+	c := open(t, &fake{name: "cpu"}, Around{})
+	m := square(t, c)
+	defer m.Release()
+	call := repeated(c, m)
+	call()
+	require.Zero(t, testing.AllocsPerRun(100, call))
+}
+
+func BenchmarkMatmul(b *testing.B) {
+	c := open(b, &fake{name: "cpu"}, Around{})
+	m := square(b, c)
+	defer m.Release()
+	call := repeated(c, m)
+	for b.Loop() {
+		call()
+	}
+}
+
+// repeated multiplies one row again and again.
+func repeated(c *Calls, m *Matrix) func() {
+	x, y := make([]float32, m.nIn()), make([]float32, m.nOut())
+	products := []Product{{Weight: m, Y: unsafe.Pointer(&y[0]), NOut: m.nOut()}}
+	return func() {
+		if err := c.Matmul(unsafe.Pointer(&x[0]), 1, m.nIn(), products, 0); err != nil {
+			panic(err)
 		}
 	}
 }

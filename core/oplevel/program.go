@@ -3,29 +3,24 @@ package oplevel
 import (
 	"errors"
 	"strconv"
-	"sync/atomic"
 
 	"qtsaccel/core/backend"
 	"qtsaccel/core/graph"
 	"qtsaccel/core/mem"
 	"qtsaccel/core/ops"
+	"qtsaccel/core/run"
 	"qtsaccel/core/status"
 	"qtsaccel/core/tensor"
 )
 
-// program is a call's operators made ready on a worker.
+// program is a call's operators compiled on a worker.
 type program struct {
-	exec       backend.Executable
+	*run.Program
 	feeds      []feed           // one for each of the program's inputs
+	hostInputs int              // how many of them are the host's
 	in         []backend.Buffer // of the run in progress
-	hostInputs int
-	outBytes   []uintptr
-	checked    []indexInput
 	matrices   []*Matrix
 	constants  *mem.Arena
-	complete   bool // a run has succeeded, so that constants are there
-	ioBytes    int64
-	used       uint64 // when, by the clock of the calls; guarded as the clock is
 }
 
 // feed is where an input's content comes from: the host, or a constant that is
@@ -35,13 +30,7 @@ type feed struct {
 	constant []byte
 }
 
-// indexInput is an input of the host's whose values must be checked.
-type indexInput struct {
-	host   int
-	tensor graph.ProgramTensor
-}
-
-func newProgram(supports func(*ops.Call) bool, stream backend.Stream, r *request, write func(*sketch)) (made *program, err error) {
+func newProgram(supports func(*ops.Call) bool, stream *run.Stream, r *request, write func(*sketch)) (made *program, err error) {
 	s := &sketch{graph: graph.New(r.op), constants: &mem.Arena{}}
 	defer s.graph.Release()
 	defer func() {
@@ -57,55 +46,39 @@ func newProgram(supports func(*ops.Call) bool, stream backend.Stream, r *request
 	if err != nil {
 		return nil, err
 	}
-	exec, err := stream.Build(bound)
+	compiled, err := stream.Compile(bound)
 	if err != nil {
 		return nil, err
 	}
-	p := &program{
-		exec: exec, feeds: s.feeds, hostInputs: s.hostInputs, in: make([]backend.Buffer, len(s.feeds)),
-		matrices: append([]*Matrix(nil), r.matrices...), constants: s.constants, ioBytes: exec.Placement().IOBytes,
-	}
-	for i, t := range bound.Inputs {
-		if pt := bound.Tensors[t]; pt.Below > 0 && s.feeds[i].constant == nil {
-			p.checked = append(p.checked, indexInput{s.feeds[i].host, pt})
-		}
-	}
-	for _, t := range bound.Outputs {
-		p.outBytes = append(p.outBytes, uintptr(bound.Tensors[t].Type.Bytes()))
-	}
-	return p, nil
+	return &program{
+		Program: compiled, feeds: s.feeds, hostInputs: s.hostInputs, in: make([]backend.Buffer, len(s.feeds)),
+		matrices: append([]*Matrix(nil), r.matrices...), constants: s.constants,
+	}, nil
 }
 
 // run uploads, computes and downloads.
 func (p *program) run(w *worker, r *request) error {
-	if err := p.checkFits(r); err != nil {
-		return err
+	if len(r.in) != p.hostInputs { // a key that does not tell programs apart
+		return status.Errorf(status.Internal, "%s: %d inputs are given, the program has %d", r.op, len(r.in), p.hostInputs)
 	}
-	for i := range p.checked {
-		x := &p.checked[i]
-		if err := x.tensor.CheckIndices(r.in[x.host].Data); err != nil {
-			return status.Wrapf(err, "%s", r.op)
-		}
-	}
+	kept := p.Complete() // what is constant is kept from the first run
 	for i := range p.feeds {
 		switch f := &p.feeds[i]; {
 		case f.constant == nil:
 			p.in[i] = r.in[f.host]
-		case p.complete:
+		case kept:
 			p.in[i] = backend.Buffer{}
 		default:
 			p.in[i] = bufferOf(f.constant)
 		}
 	}
-	w.options.Lent = p.complete // what is constant is kept from the first run
-	atomic.StoreInt32(w.options.Cancel, 0)
-	err := p.exec.Run(p.in, r.out, &w.options)
+	w.stream.Begin()
+	err := p.Run(p.in, r.out, backend.RunOptions{Lent: kept})
 	clear(p.in)
 	if err != nil {
-		return err
+		return status.Wrapf(err, "%s", r.op)
 	}
-	if !p.complete {
-		p.complete = true
+	if !kept {
 		return p.dropConstants()
 	}
 	return nil
@@ -121,11 +94,8 @@ func (p *program) dropConstants() error {
 	return p.constants.Free()
 }
 
-// close gives back what the program has.
-func (p *program) close() {
-	_ = p.exec.Close() // it gives memory back; there is nobody to tell
-	_ = p.dropConstants()
-}
+// Close gives back what the program has.
+func (p *program) Close() error { return errors.Join(p.Program.Close(), p.dropConstants()) }
 
 // sketch writes the graph of a call. After a failure its methods do nothing.
 type sketch struct {

@@ -208,10 +208,10 @@ func (c *Calls) Memory() (scratch, io int64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for _, w := range c.free {
-		io += w.ioBytes
+		io += w.programs.Bytes()
 		most := int64(0)
-		for _, p := range w.programs { // which share it
-			most = max(most, p.exec.Placement().ScratchBytes)
+		for p := range w.programs.All() { // which share it
+			most = max(most, p.Placement().ScratchBytes)
 		}
 		scratch += most
 	}

@@ -2,22 +2,17 @@ package oplevel
 
 import (
 	"slices"
-	"unsafe"
 
-	"qtsaccel/core/backend"
-	"qtsaccel/core/mem"
+	"qtsaccel/core/run"
 	"qtsaccel/core/status"
 )
 
 // worker is a stream of the backend with the programs that were built on it. Whoever
 // has leased it has it alone.
 type worker struct {
-	stream     backend.Stream
-	cancelHome []byte // outside Go's heap, where backends look
-	programs   map[string]*program
-	ioBytes    int64  // of all programs' inputs and outputs
-	swept      uint64 // how many released matrices it has looked for
-	options    backend.RunOptions
+	stream   *run.Stream
+	programs *run.Cache[*program]
+	swept    uint64 // how many released matrices it has looked for
 }
 
 // The bounds of what a worker keeps built.
@@ -27,21 +22,11 @@ const (
 )
 
 func (c *Calls) newWorker() (*worker, error) {
-	home, err := mem.Alloc(int64(unsafe.Sizeof(backend.CancelFlag(0))))
+	stream, err := run.Open(c.impl)
 	if err != nil {
 		return nil, err
 	}
-	stream, err := c.impl.NewStream()
-	if err != nil {
-		_ = mem.Free(home)
-		return nil, err
-	}
-	return &worker{
-		stream:     stream,
-		cancelHome: home,
-		programs:   map[string]*program{},
-		options:    backend.RunOptions{Cancel: (*backend.CancelFlag)(unsafe.Pointer(unsafe.SliceData(home)))},
-	}, nil
+	return &worker{stream: stream, programs: run.NewCache[*program](maxPrograms, maxIOBytes)}, nil
 }
 
 // lease gives a worker, best one that has built the key's program already, and
@@ -51,9 +36,7 @@ func (c *Calls) lease(key []byte) (*worker, error) {
 	defer c.mu.Unlock()
 	for {
 		for i, w := range slices.Backward(c.free) {
-			if p := w.programs[string(key)]; p != nil {
-				c.clock++
-				p.used = c.clock
+			if w.programs.Has(key) {
 				return c.take(i), nil
 			}
 		}
@@ -124,20 +107,9 @@ func (w *worker) sweep(n uint64) {
 		return
 	}
 	w.swept = n
-	for key, p := range w.programs {
-		for _, m := range p.matrices {
-			if m.dead.Load() {
-				w.drop(key, p)
-				break
-			}
-		}
-	}
-}
-
-func (w *worker) drop(key string, p *program) {
-	delete(w.programs, key)
-	w.ioBytes -= p.ioBytes
-	p.close()
+	_ = w.programs.Drop(func(p *program) bool { // there is nobody to tell
+		return slices.ContainsFunc(p.matrices, func(m *Matrix) bool { return m.dead.Load() })
+	})
 }
 
 // build makes the program of a call that was not met before, in the place of those
@@ -147,40 +119,13 @@ func (w *worker) build(c *Calls, r *request, write func(*sketch)) (*program, err
 	if err != nil {
 		return nil, err
 	}
-	for len(w.programs) >= maxPrograms || len(w.programs) > 0 && w.ioBytes+p.ioBytes > maxIOBytes {
-		var oldest string
-		for key, q := range w.programs {
-			if oldest == "" || q.used < w.programs[oldest].used {
-				oldest = key
-			}
-		}
-		w.drop(oldest, w.programs[oldest])
-		c.stats.evictions.Add(1)
-	}
+	evicted, _ := w.programs.Add(r.key, p, p.Placement().IOBytes) // memory goes back; nobody to tell
+	c.stats.evictions.Add(uint64(evicted))
 	c.stats.builds.Add(1)
-	c.mu.Lock()
-	c.clock++
-	p.used = c.clock
-	c.mu.Unlock()
-	w.programs[string(r.key)] = p
-	w.ioBytes += p.ioBytes
 	return p, nil
 }
 
 func (w *worker) close() {
-	for key, p := range w.programs {
-		w.drop(key, p)
-	}
+	_ = w.programs.Close()
 	_ = w.stream.Close()
-	_ = mem.Free(w.cancelHome)
-}
-
-// checkFits says what is wrong with buffers before anything is touched; a mistake
-// here would be one of this package.
-func (p *program) checkFits(r *request) error {
-	if len(r.in) != p.hostInputs || len(r.out) != len(p.outBytes) {
-		return status.Errorf(status.Internal, "%s: %d inputs and %d outputs are given, the program has %d and %d",
-			r.op, len(r.in), len(r.out), p.hostInputs, len(p.outBytes))
-	}
-	return nil
 }

@@ -13,7 +13,7 @@ func (p *Plan) debugBuild(i *instance) {
 	if debug == nil {
 		return
 	}
-	own, place := p.session.backend.Impl().Info().Name, i.exec.Placement()
+	own, place := p.session.backend.Impl().Info().Name, i.Placement()
 	total, supported := 0, 0
 	var elsewhere []string
 	for _, n := range place.Nodes {

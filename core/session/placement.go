@@ -31,12 +31,12 @@ func (p *Plan) Placement() *Placement {
 	for _, d := range p.graph.Dims() {
 		r.dims = append(r.dims, d.Name)
 	}
-	for _, i := range p.instances {
+	for i := range p.instances.All() {
 		dims := map[string]int64{}
 		for n, name := range r.dims {
 			dims[name] = i.dims[n]
 		}
-		r.Instances = append(r.Instances, InstancePlacement{dims, i.flops, i.bytes, i.exec.Placement()})
+		r.Instances = append(r.Instances, InstancePlacement{dims, i.flops, i.bytes, i.Placement()})
 	}
 	return r
 }

@@ -1,14 +1,15 @@
 package session
 
 import (
-	"fmt"
 	"math"
 	"sync/atomic"
+	"unsafe"
 
 	"qtsaccel/core/backend"
 	"qtsaccel/core/graph"
 	"qtsaccel/core/ops"
 	"qtsaccel/core/refcount"
+	"qtsaccel/core/run"
 	"qtsaccel/core/status"
 )
 
@@ -18,15 +19,13 @@ type Plan struct {
 	session  *Session
 	graph    *graph.Snapshot
 	refs     refcount.Counter
-	capacity int
 	supports func(*ops.Call) bool // what the plan may be made of
 	ports    atomic.Pointer[ports]
 
-	instances []*instance // the most recently used first
+	instances *run.Cache[*instance]
 	spare     *graph.Program
 	stats     CacheStats
-	options   backend.RunOptions // of the run in progress; here so that a run allocates nothing
-	timing    backend.Timing     // of a run whose host did not ask for it
+	timing    backend.Timing // of a run whose host did not ask for it
 }
 
 // Options are the options of a plan; zero values are the defaults.
@@ -56,7 +55,10 @@ func NewPlan(s *Session, g *graph.Graph, o Options) (*Plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &Plan{session: s, graph: snapshot, capacity: o.MaxInstances, supports: s.backend.Impl().Supports}
+	p := &Plan{
+		session: s, graph: snapshot, supports: s.backend.Impl().Supports,
+		instances: run.NewCache[*instance](o.MaxInstances, 0),
+	}
 	if a, ok := s.backend.Impl().(backend.Assisted); ok && o.Strict {
 		p.supports = a.Own
 	}
@@ -100,9 +102,7 @@ func (p *Plan) Release() {
 		return
 	}
 	p.session.turn.Lock()
-	for _, i := range p.instances {
-		_ = i.exec.Close()
-	}
+	_ = p.instances.Close()
 	p.session.turn.Unlock()
 	p.graph.Release()
 	p.session.Release()
@@ -160,64 +160,44 @@ func (p *Plan) Run(in, out []backend.Buffer, o RunOptions) error {
 	s := p.session
 	s.turn.Lock()
 	defer s.turn.Unlock()
-	// Before what may take seconds, such as an upload: a cancel that comes in the
-	// meantime is this run's.
-	atomic.StoreInt32(s.cancel, 0)
+	s.stream.Begin()
 	i, err := p.instance(o.Dims)
 	if err != nil {
 		return err
 	}
-	if err := p.checkRun(i, in, out); err != nil {
-		return status.Wrapf(err, "graph %q", p.graph.Label())
-	}
-	p.options = backend.RunOptions{Threads: o.Threads, Timing: o.Timing, Cancel: s.cancel}
 	if s.backend.Debug() != nil && o.Timing == nil {
-		p.options.Timing = &p.timing
+		o.Timing = &p.timing
 	}
-	err = i.exec.Run(in, out, &p.options)
-	if s.backend.Debug() != nil && err == nil {
-		p.debugRun(p.options.Timing)
-	}
-	p.options.Timing = nil
+	err = i.Run(in, out, backend.RunOptions{Threads: o.Threads, Timing: o.Timing})
 	if err != nil {
 		return status.Wrapf(err, "graph %q", p.graph.Label())
 	}
-	i.complete = true
+	if s.backend.Debug() != nil {
+		p.debugRun(o.Timing)
+	}
 	return nil
 }
 
 // instance is a plan for given values of the dynamic dimensions.
 type instance struct {
-	dims     []int64
-	exec     backend.Executable
-	in, out  []port
-	indices  []int // of the inputs whose values are indices
-	flops    float64
-	bytes    int64
-	complete bool // a run succeeded, so that every input was given once
-}
-
-// port is an input or output as a run checks it.
-type port struct {
-	name   string
-	tensor graph.ProgramTensor
-	bytes  uintptr
+	*run.Program
+	dims  []int64
+	flops float64
+	bytes int64
 }
 
 // instance finds or builds the instance for values of the dynamic dimensions.
 func (p *Plan) instance(dims []int64) (*instance, error) {
-	for n, i := range p.instances {
-		if !sameDims(i.dims, dims) {
-			continue
-		}
+	if i, ok := p.instances.Get(keyOf(dims)); ok {
 		p.stats.Hits++
-		if n > 0 {
-			copy(p.instances[1:n+1], p.instances[:n])
-			p.instances[0] = i
-		}
 		return i, nil
 	}
 	return p.build(dims)
+}
+
+// keyOf gives the memory of values: they are a key that need not be written first.
+func keyOf(dims []int64) []byte {
+	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(dims))), len(dims)*int(unsafe.Sizeof(int64(0))))
 }
 
 func (p *Plan) build(dims []int64) (*instance, error) {
@@ -230,39 +210,21 @@ func (p *Plan) build(dims []int64) (*instance, error) {
 	} else if err := p.graph.CheckDims(dims); err != nil {
 		return nil, err
 	}
-	exec, err := p.session.stream.Build(program)
+	compiled, err := p.session.stream.Compile(program)
 	if err != nil {
 		return nil, status.Wrapf(err, "graph %q", p.graph.Label())
 	}
 	p.spare = nil
 	p.stats.Builds++
-	i := &instance{dims: append([]int64(nil), dims...), exec: exec}
+	i := &instance{Program: compiled, dims: append([]int64(nil), dims...)}
 	i.flops, i.bytes = program.Work()
-	for n, t := range program.Inputs {
-		i.in = append(i.in, newPort(program.Tensors[t].Name, &program.Tensors[t]))
-		if i.in[n].tensor.Below > 0 {
-			i.indices = append(i.indices, n)
-		}
+	evicted, err := p.instances.Add(keyOf(dims), i, 0)
+	p.stats.Evictions += uint64(evicted)
+	if err != nil {
+		return nil, status.Wrapf(err, "graph %q", p.graph.Label())
 	}
-	for n, t := range program.Outputs {
-		i.out = append(i.out, newPort(p.graph.OutputName(n), &program.Tensors[t]))
-	}
-	if len(p.instances) == p.capacity {
-		last := p.instances[len(p.instances)-1]
-		p.instances = p.instances[:len(p.instances)-1]
-		p.stats.Evictions++
-		if err := last.exec.Close(); err != nil {
-			_ = exec.Close()
-			return nil, status.Wrapf(err, "graph %q", p.graph.Label())
-		}
-	}
-	p.instances = append([]*instance{i}, p.instances...)
 	p.debugBuild(i)
 	return i, nil
-}
-
-func newPort(name string, t *graph.ProgramTensor) port {
-	return port{name: name, tensor: *t, bytes: uintptr(t.Type.Bytes())}
 }
 
 func sameDims(a, b []int64) bool {
@@ -275,46 +237,4 @@ func sameDims(a, b []int64) bool {
 		}
 	}
 	return true
-}
-
-// checkRun finds what is wrong with a run's buffers before anything is touched.
-func (p *Plan) checkRun(i *instance, in, out []backend.Buffer) error {
-	if len(in) != len(i.in) {
-		return status.Errorf(status.InvalidArgument, "%d inputs are given, the graph has %d", len(in), len(i.in))
-	}
-	if len(out) != len(i.out) {
-		return status.Errorf(status.InvalidArgument, "%d outputs are given, the graph has %d", len(out), len(i.out))
-	}
-	for n := range in {
-		if in[n].Data != nil && in[n].Bytes != i.in[n].bytes {
-			return status.Errorf(status.ShapeMismatch, "input %q: %d bytes are given, it has %d", i.in[n].name, in[n].Bytes, i.in[n].bytes)
-		}
-	}
-	for n := range out {
-		if out[n].Data != nil && out[n].Bytes != i.out[n].bytes {
-			return status.Errorf(status.ShapeMismatch, "output %q: %d bytes are given, it has %d", i.out[n].name, out[n].Bytes, i.out[n].bytes)
-		}
-	}
-	if !i.complete {
-		for n := range in {
-			if in[n].Data == nil {
-				// Each set of values of the dynamic dimensions has inputs of its own, as
-				// long as it is kept.
-				with := ""
-				if len(i.dims) > 0 {
-					with = fmt.Sprintf(" with%s since that was built", p.graph.DimsText(i.dims))
-				}
-				return status.Errorf(status.InvalidState, "input %q is not given, and no run has succeeded that gave it%s", i.in[n].name, with)
-			}
-		}
-	}
-	for _, n := range i.indices {
-		if in[n].Data == nil {
-			continue
-		}
-		if err := i.in[n].tensor.CheckIndices(in[n].Data); err != nil {
-			return err
-		}
-	}
-	return nil
 }

@@ -7,13 +7,11 @@ import (
 	"sort"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"unsafe"
 
-	"qtsaccel/core/backend"
 	"qtsaccel/core/engine"
-	"qtsaccel/core/mem"
 	"qtsaccel/core/refcount"
+	"qtsaccel/core/run"
 	"qtsaccel/core/status"
 	"qtsaccel/core/tensor"
 )
@@ -23,36 +21,20 @@ import (
 type Session struct {
 	backend *engine.Backend
 	refs    refcount.Counter
-	// cancel is looked at by the backend while it computes, hence outside Go's
-	// heap.
-	cancel     *backend.CancelFlag
-	cancelHome []byte
 
-	turn   sync.Mutex // held by whoever uses what follows
-	stream backend.Stream
+	turn   sync.Mutex // held by whoever uses what follows, but for a cancel
+	stream *run.Stream
 	states map[string]tensor.Type
 }
 
 // New makes a session with one reference; it retains the backend.
 func New(b *engine.Backend) (*Session, error) {
-	home, err := mem.Alloc(int64(unsafe.Sizeof(backend.CancelFlag(0))))
+	stream, err := run.Open(b.Impl())
 	if err != nil {
-		return nil, status.Wrapf(err, "session")
-	}
-	stream, err := b.Impl().NewStream()
-	if err != nil {
-		_ = mem.Free(home)
 		return nil, status.Wrapf(err, "session")
 	}
 	b.Retain()
-	s := &Session{
-		backend:    b,
-		cancel:     (*backend.CancelFlag)(unsafe.Pointer(unsafe.SliceData(home))),
-		cancelHome: home,
-		stream:     stream,
-		states:     map[string]tensor.Type{},
-	}
-	return s, nil
+	return &Session{backend: b, stream: stream, states: map[string]tensor.Type{}}, nil
 }
 
 // Retain adds a reference.
@@ -64,7 +46,6 @@ func (s *Session) Release() {
 		return
 	}
 	_ = s.stream.Close()
-	_ = mem.Free(s.cancelHome)
 	s.backend.Release()
 }
 
@@ -135,4 +116,4 @@ func (s *Session) addStates(names []string, types []tensor.Type) error {
 }
 
 // Cancel asks the run in progress to stop. It waits for nothing.
-func (s *Session) Cancel() { atomic.StoreInt32(s.cancel, 1) }
+func (s *Session) Cancel() { s.stream.Cancel() }

@@ -112,7 +112,7 @@ func (e *fakeExec) Placement() backend.Placement {
 }
 func (e *fakeExec) Close() error { e.fake.execs.Add(-1); return nil }
 
-func open(t *testing.T, f *fake) *engine.Backend {
+func open(t testing.TB, f *fake) *engine.Backend {
 	t.Helper()
 	live := mem.Live()
 	b, err := engine.Open(choice.Request{Backend: "cpu"}, func(string) string { return "" },
@@ -129,7 +129,7 @@ func open(t *testing.T, f *fake) *engine.Backend {
 }
 
 // relu is a graph of one node over x, f32[2, n] with n dynamic from 1 to 9.
-func relu(t *testing.T) *graph.Graph {
+func relu(t testing.TB) *graph.Graph {
 	t.Helper()
 	g := graph.New("relu")
 	n, err := g.Dim("n", 1, 9)
@@ -148,7 +148,7 @@ func buffer[T any](v []T) []backend.Buffer {
 }
 
 // newPlan makes a session and a plan that go with the test, and gives the graph back.
-func newPlan(t *testing.T, f *fake, g *graph.Graph, o Options) (*Session, *Plan) {
+func newPlan(t testing.TB, f *fake, g *graph.Graph, o Options) (*Session, *Plan) {
 	t.Helper()
 	b := open(t, f)
 	s, err := New(b)
@@ -399,4 +399,29 @@ func TestARunAllocatesNothing(t *testing.T) {
 			panic(err)
 		}
 	}))
+}
+
+func BenchmarkRun(b *testing.B) {
+	_, p := newPlan(b, &fake{}, relu(b), Options{})
+	x, y := []float32{1, 2, 3, 4}, make([]float32, 4)
+	in, out := buffer(x[:2]), buffer(y[:2])
+	one := RunOptions{Dims: []int64{1}}
+	b.Run("the last values", func(b *testing.B) {
+		for b.Loop() {
+			if err := p.Run(in, out, one); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+	in2, out2, two := buffer(x), buffer(y), RunOptions{Dims: []int64{2}}
+	b.Run("other values", func(b *testing.B) {
+		for b.Loop() {
+			if err := p.Run(in2, out2, two); err != nil {
+				b.Fatal(err)
+			}
+			if err := p.Run(in, out, one); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
 }
