@@ -38,8 +38,8 @@ class QtsaOp : public bench::OpsJob {
                 must(qtsa_matmul(cpu_.get(), x, what().rows, what().n_in, &product_, 1, 0));
                 break;
             case Operation::convolution: {
-                const qtsa_conv2d_geometry g = {sizeof g, bench::conv_side, bench::conv_side, bench::conv_channels, 3, 1,
-                                                bench::conv_side, bench::conv_side};
+                const qtsa_conv2d_geometry g = {sizeof g, bench::conv_side, bench::conv_side, bench::conv_channels, 3,
+                                                1,        bench::conv_side, bench::conv_side};
                 must(qtsa_conv2d(cpu_.get(), x, &g, nullptr, &product_, 0));
                 break;
             }

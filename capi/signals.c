@@ -98,8 +98,8 @@ static void on_foreign(int number, siginfo_t *info, void *context) { pass_on(ind
  */
 static void on_fault(int number, siginfo_t *info, void *context) {
     const int i = index_of(number);
-    const int of_an_address = number == SIGSEGV ? info->si_code == SEGV_MAPERR || info->si_code == SEGV_ACCERR
-                                                : info->si_code == BUS_ADRERR;
+    const int of_an_address =
+        number == SIGSEGV ? info->si_code == SEGV_MAPERR || info->si_code == SEGV_ACCERR : info->si_code == BUS_ADRERR;
     if (of_an_address && (uintptr_t)info->si_addr < 4096) {
         call(&go[i], number, info, context);
     } else {

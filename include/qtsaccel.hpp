@@ -319,31 +319,47 @@ class dim {
     friend dim operator*(const dim &a, const dim &b) { return join(QTSA_DIM_MUL, a, b); }
     friend dim operator/(const dim &a, const dim &b) { return join(QTSA_DIM_DIV, a, b); }
     template <class I, class = detail::whole<I>>
-    friend dim operator+(const dim &a, I b) { return a + a.of(b); }
+    friend dim operator+(const dim &a, I b) {
+        return a + a.of(b);
+    }
     template <class I, class = detail::whole<I>>
-    friend dim operator+(I a, const dim &b) { return b.of(a) + b; }
+    friend dim operator+(I a, const dim &b) {
+        return b.of(a) + b;
+    }
     template <class I, class = detail::whole<I>>
-    friend dim operator-(const dim &a, I b) { return a - a.of(b); }
+    friend dim operator-(const dim &a, I b) {
+        return a - a.of(b);
+    }
     template <class I, class = detail::whole<I>>
-    friend dim operator-(I a, const dim &b) { return b.of(a) - b; }
+    friend dim operator-(I a, const dim &b) {
+        return b.of(a) - b;
+    }
     template <class I, class = detail::whole<I>>
-    friend dim operator*(const dim &a, I b) { return a * a.of(b); }
+    friend dim operator*(const dim &a, I b) {
+        return a * a.of(b);
+    }
     template <class I, class = detail::whole<I>>
-    friend dim operator*(I a, const dim &b) { return b.of(a) * b; }
+    friend dim operator*(I a, const dim &b) {
+        return b.of(a) * b;
+    }
     template <class I, class = detail::whole<I>>
-    friend dim operator/(const dim &a, I b) { return a / a.of(b); }
+    friend dim operator/(const dim &a, I b) {
+        return a / a.of(b);
+    }
     template <class I, class = detail::whole<I>>
-    friend dim operator/(I a, const dim &b) { return b.of(a) / b; }
+    friend dim operator/(I a, const dim &b) {
+        return b.of(a) / b;
+    }
 
     /* Whether both are the same expression of the same graph. */
-    friend bool operator==(const dim &a, const dim &b) noexcept {
-        return a.core_ == b.core_ && a.number_ == b.number_;
-    }
+    friend bool operator==(const dim &a, const dim &b) noexcept { return a.core_ == b.core_ && a.number_ == b.number_; }
     friend bool operator!=(const dim &a, const dim &b) noexcept { return !(a == b); }
 
   private:
     template <class I>
-    dim of(I number) const { return dim(core_, static_cast<std::int64_t>(number)); }
+    dim of(I number) const {
+        return dim(core_, static_cast<std::int64_t>(number));
+    }
     static dim join(std::int32_t op, const dim &a, const dim &b) {
         const detail::shared_core &core = a.core_ ? a.core_ : b.core_;
         std::int64_t made = 0;
@@ -463,8 +479,7 @@ inline result<std::vector<qtsa_device>> devices(const backend_options &options =
     return detail::made<std::vector<qtsa_device>>(status, std::move(found));
 }
 /* The same as a report, and for each API without a device the reason. */
-inline result<std::string> devices_report(const backend_options &options = {},
-                                          std::int32_t format = QTSA_FORMAT_TEXT) {
+inline result<std::string> devices_report(const backend_options &options = {}, std::int32_t format = QTSA_FORMAT_TEXT) {
     return detail::text(qtsa_devices_report_copy, static_cast<const qtsa_backend_options *>(&options), format);
 }
 
@@ -477,9 +492,7 @@ class log_to {
     log_to(F f) : tell_(std::make_unique<std::function<void(std::int32_t, const char *)>>(std::move(f))) {}
 
     /* Takes the place of the one before, for the whole process, until it ends. */
-    result<void> begin() {
-        return detail::done(qtsa_set_log_callback(tell_ ? &called : nullptr, tell_.get()));
-    }
+    result<void> begin() { return detail::done(qtsa_set_log_callback(tell_ ? &called : nullptr, tell_.get())); }
     log_to(log_to &&) = default;
     log_to &operator=(log_to &&) = delete;
     ~log_to() {
@@ -635,7 +648,8 @@ class weights_options {
     const qtsa_weights_options &c() {
         c_rules_.clear();
         for (const rules &r : rules_) {
-            c_rules_.push_back({sizeof(qtsa_weights_rule), r.pattern.c_str(), r.rename.empty() ? nullptr : r.rename.c_str(), r.dtype, r.flags});
+            c_rules_.push_back({sizeof(qtsa_weights_rule), r.pattern.c_str(),
+                                r.rename.empty() ? nullptr : r.rename.c_str(), r.dtype, r.flags});
         }
         c_importance_.clear();
         for (const importances &i : importance_) {

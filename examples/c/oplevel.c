@@ -109,17 +109,29 @@ static void convolve(const block *b, int64_t side, int64_t k, qtsa_matrix weight
                      const float *x, float *y) {
     const qtsa_conv2d_geometry g = {
         .struct_size = sizeof g, .h = side, .w = side, .c_in = CHANNELS, .k = k, .stride = 1, .oh = side, .ow = side};
-    const qtsa_conv2d_norm norm = {
-        .struct_size = sizeof norm, .kind = QTSA_NORM_GROUP, .silu = silu, .groups = GROUPS, .eps = 1e-5, .gamma = b->gamma, .beta = b->beta};
+    const qtsa_conv2d_norm norm = {.struct_size = sizeof norm,
+                                   .kind = QTSA_NORM_GROUP,
+                                   .silu = silu,
+                                   .groups = GROUPS,
+                                   .eps = 1e-5,
+                                   .gamma = b->gamma,
+                                   .beta = b->beta};
     const qtsa_product product = {
         .struct_size = sizeof product, .weight = weight, .bias = bias, .y = y, .n_out = CHANNELS};
     CHECK(qtsa_conv2d(b->backend, x, &g, &norm, &product, QTSA_ON_CPU_IF_DECLINED));
 }
 
 static void attend(const block *b, int64_t pixels, const float *q, const float *k, const float *v, float *out) {
-    const qtsa_attention_desc desc = {
-        .struct_size = sizeof desc, .q = q, .k = k, .v = v, .out = out, .tq = pixels, .tk = pixels,
-        .heads = HEADS, .kv_heads = HEADS, .head_dim = HEAD_DIM};
+    const qtsa_attention_desc desc = {.struct_size = sizeof desc,
+                                      .q = q,
+                                      .k = k,
+                                      .v = v,
+                                      .out = out,
+                                      .tq = pixels,
+                                      .tk = pixels,
+                                      .heads = HEADS,
+                                      .kv_heads = HEADS,
+                                      .head_dim = HEAD_DIM};
     CHECK(qtsa_attention(b->backend, &desc, QTSA_ON_CPU_IF_DECLINED));
 }
 

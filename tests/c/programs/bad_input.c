@@ -102,8 +102,7 @@ static void null_parameters(void) {
     WRONG(QTSA_ERR_INVALID_ARGUMENT, qtsa_plan_run(good.plan, NULL, 1, NULL, 0, NULL), "inputs is null");
     WRONG(QTSA_ERR_INVALID_ARGUMENT, qtsa_backend_report_copy(good.backend, QTSA_FORMAT_TEXT, NULL, 9, &size),
           "buffer is null", "9");
-    WRONG(QTSA_ERR_INVALID_ARGUMENT, set_dense(good.weights, "weight", NULL, 48), "weight", "data is null",
-          "48");
+    WRONG(QTSA_ERR_INVALID_ARGUMENT, set_dense(good.weights, "weight", NULL, 48), "weight", "data is null", "48");
 }
 
 static void copies(void) {
@@ -114,8 +113,9 @@ static void copies(void) {
     OK(qtsa_backend_report_copy(good.backend, QTSA_FORMAT_JSON, text, need, &again));
     CHECK(again == need && strlen(text) + 1 == need && text[0] == '{');
     memset(small, 'x', sizeof small);
-    WRONG(QTSA_ERR_INVALID_ARGUMENT, qtsa_backend_report_copy(good.backend, QTSA_FORMAT_JSON, small, sizeof small, &again),
-          "has 3 bytes", "are needed");
+    WRONG(QTSA_ERR_INVALID_ARGUMENT,
+          qtsa_backend_report_copy(good.backend, QTSA_FORMAT_JSON, small, sizeof small, &again), "has 3 bytes",
+          "are needed");
     CHECK(again == need && small[0] == 'x');
     WRONG(QTSA_ERR_INVALID_ARGUMENT, qtsa_backend_report_copy(good.backend, 2, NULL, 0, &need), "format is 2");
     OK(qtsa_plan_placement_copy(good.plan, QTSA_FORMAT_TEXT, NULL, 0, &need));
@@ -145,7 +145,8 @@ static void backends(void) {
     WRONG(QTSA_ERR_INVALID_ARGUMENT, qtsa_backend_create(&o, &b), "device \"99\" (from option)", "has no devices");
     o.backend = "auto";
     o.device = "0000:fe:1f.7";
-    WRONG(QTSA_ERR_DEVICE_UNAVAILABLE, qtsa_backend_create(&o, &b), "device \"0000:fe:1f.7\" (from option)", "cpu: it has no devices");
+    WRONG(QTSA_ERR_DEVICE_UNAVAILABLE, qtsa_backend_create(&o, &b), "device \"0000:fe:1f.7\" (from option)",
+          "cpu: it has no devices");
     o.backend = NULL;
     o.device = NULL;
     o.struct_size = 0;
@@ -261,8 +262,8 @@ static void weights(void) {
     WRONG(QTSA_ERR_ALREADY_EXISTS, add_declared(w, "a", QTSA_DTYPE_F32, shape, 2), "\"a\"", "f32[3, 4]");
     WRONG(QTSA_ERR_INVALID_ARGUMENT, add_declared(w, "b", QTSA_DTYPE_F32, zero, 2), "\"b\"", "[3, 0]");
     WRONG(QTSA_ERR_INVALID_ARGUMENT, add_declared(w, "b", QTSA_DTYPE_F32, overflowing, 2), "\"b\"", "2^59");
-    WRONG(QTSA_ERR_INVALID_ARGUMENT, add_declared(w, "b", QTSA_DTYPE_Q4_0, row_of_100, 2), "\"b\"", "100",
-          "q4_0", "32");
+    WRONG(QTSA_ERR_INVALID_ARGUMENT, add_declared(w, "b", QTSA_DTYPE_Q4_0, row_of_100, 2), "\"b\"", "100", "q4_0",
+          "32");
     WRONG(QTSA_ERR_INVALID_ARGUMENT, add_declared(w, "b", QTSA_DTYPE_F32, five, 5), "\"b\"", "rank is 5");
     WRONG(QTSA_ERR_INVALID_ARGUMENT, add_declared(w, "b", 4, shape, 2), "\"b\"", "dtype 4");
     WRONG(QTSA_ERR_SHAPE_MISMATCH, set_dense(w, "a", data, 52), "\"a\"", "48", "52");
@@ -425,7 +426,8 @@ static void runs(void) {
     o.threads = -1;
     WRONG(QTSA_ERR_INVALID_ARGUMENT, qtsa_plan_run(good.plan, &in, 1, &out, 1, &o), "threads is -1");
     o.threads = QTSA_MAX_THREADS + 1;
-    WRONG(QTSA_ERR_INVALID_ARGUMENT, qtsa_plan_run(good.plan, &in, 1, &out, 1, &o), "threads is 513, want 1 to 512, or 0");
+    WRONG(QTSA_ERR_INVALID_ARGUMENT, qtsa_plan_run(good.plan, &in, 1, &out, 1, &o),
+          "threads is 513, want 1 to 512, or 0");
     o.threads = 0;
     o.reserved = 1;
     WRONG(QTSA_ERR_INVALID_ARGUMENT, qtsa_plan_run(good.plan, &in, 1, &out, 1, &o), "reserved is 1");

@@ -128,8 +128,8 @@ static void typed_calls(void) {
     WRONG(QTSA_ERR_INVALID_ARGUMENT, attention_of(backend, ones, ones, ones, 1, 1, 1, 1, 1, 0, 0, NAN, y, 0), "scale");
     WRONG(QTSA_ERR_INVALID_ARGUMENT, attention_of(backend, ones, ones, ones, 1, 1, 1, 1, 1, 0, 0, 1e300, y, 0),
           "scale");
-    WRONG(QTSA_ERR_INVALID_ARGUMENT,
-          attention_of(backend, ones, ones, ones, INT64_MAX, 1, 1, 1, 1, 0, 0, 0, y, 0), "overflows");
+    WRONG(QTSA_ERR_INVALID_ARGUMENT, attention_of(backend, ones, ones, ones, INT64_MAX, 1, 1, 1, 1, 0, 0, 0, y, 0),
+          "overflows");
     OK(qtsa_matrix_free(m));
 }
 

@@ -260,7 +260,8 @@ static void products(void) {
     WRONG(QTSA_ERR_INVALID_ARGUMENT, qtsa_matmul(backend, in, T, N_IN, &j, 1, 0), "overlaps bias");
     j.bias = NULL;
     two[0] = two[1] = j;
-    WRONG(QTSA_ERR_INVALID_ARGUMENT, qtsa_matmul(backend, in, T, N_IN, two, 2, 0), "y of product 1", "overlaps y of product 0");
+    WRONG(QTSA_ERR_INVALID_ARGUMENT, qtsa_matmul(backend, in, T, N_IN, two, 2, 0), "y of product 1",
+          "overlaps y of product 0");
     OK(qtsa_matmul(backend, both, T, N_IN, &j, 1, 0)); /* side by side is fine */
 }
 
@@ -457,7 +458,8 @@ static void thresholds(void) {
     o.struct_size = 8;
     WRONG(QTSA_ERR_INVALID_ARGUMENT, qtsa_backend_calibrate(backend, &o), "struct_size is 8");
     WRONG(QTSA_ERR_INVALID_ARGUMENT, qtsa_backend_stats_copy(backend, 2, 0, NULL, 0, &n), "format is 2");
-    WRONG(QTSA_ERR_INVALID_ARGUMENT, qtsa_backend_stats_copy(backend, QTSA_FORMAT_TEXT, 2, NULL, 0, &n), "flags", "0x2");
+    WRONG(QTSA_ERR_INVALID_ARGUMENT, qtsa_backend_stats_copy(backend, QTSA_FORMAT_TEXT, 2, NULL, 0, &n), "flags",
+          "0x2");
 }
 
 /* A weight that is freed while others use it: they end, and then find it freed. */

@@ -126,7 +126,8 @@ int main(void) {
 
     OK(qtsa_backend_stats_copy(backend, QTSA_FORMAT_JSON, 0, text, sizeof text, &n));
     CHECK(strstr(text, "\"builds\": 5") != NULL); /* one for each of the above */
-    OK(qtsa_backend_stats_copy(backend, QTSA_FORMAT_JSON, QTSA_STATS_RESET, NULL, 0, &n)); /* of the size alone nothing begins */
+    OK(qtsa_backend_stats_copy(backend, QTSA_FORMAT_JSON, QTSA_STATS_RESET, NULL, 0,
+                               &n)); /* of the size alone nothing begins */
     OK(qtsa_backend_stats_copy(backend, QTSA_FORMAT_JSON, QTSA_STATS_RESET, text, sizeof text, &n));
     CHECK(strstr(text, "\"builds\": 5") != NULL);
     OK(qtsa_backend_stats_copy(backend, QTSA_FORMAT_JSON, 0, text, sizeof text, &n));

@@ -119,14 +119,13 @@ static void arrays(void) {
     REFUSED(QTSA_ERR_INVALID_ARGUMENT, set_array(w, "w", matrix, 99, NULL, NULL, NULL), "dtype 99");
     REFUSED(QTSA_ERR_INVALID_ARGUMENT, set_array(w, "w", matrix, QTSA_DTYPE_F32, far, NULL, NULL),
             "9223372036854775807", "larger than any memory");
-    REFUSED(QTSA_ERR_UNSUPPORTED, set_array(w, "w", matrix, QTSA_DTYPE_I32, NULL, NULL, NULL), "i32",
-            "q8_0");
+    REFUSED(QTSA_ERR_UNSUPPORTED, set_array(w, "w", matrix, QTSA_DTYPE_I32, NULL, NULL, NULL), "i32", "q8_0");
     OK(set_array(w, "w", upside_down[N_OUT - 1], QTSA_DTYPE_F32, backwards, count_release, &released));
     CHECK(released == 1); /* it was converted: nothing was lent */
     OK(product(w, "w"));
     CHECK(right(matrix, 2e-2));
-    REFUSED(QTSA_ERR_INVALID_STATE,
-            set_array(w, "w", matrix, QTSA_DTYPE_F32, NULL, count_release, &released), "in use");
+    REFUSED(QTSA_ERR_INVALID_STATE, set_array(w, "w", matrix, QTSA_DTYPE_F32, NULL, count_release, &released),
+            "in use");
     CHECK(released == 1);
     OK(qtsa_weights_free(w));
 

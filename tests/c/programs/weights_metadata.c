@@ -155,8 +155,8 @@ static void of_gguf(const char *folder) {
     CHECK(n == keys);
     OK(qtsa_weights_name_copy(w, QTSA_NAME_METADATA, 2, s, sizeof s, &n));
     CHECK(strcmp(s, "u16") == 0 && n == 4);
-    REFUSED(QTSA_ERR_INVALID_ARGUMENT, qtsa_weights_name_copy(w, QTSA_NAME_METADATA, keys, s, sizeof s, &n), "index is 20",
-            "20 keys");
+    REFUSED(QTSA_ERR_INVALID_ARGUMENT, qtsa_weights_name_copy(w, QTSA_NAME_METADATA, keys, s, sizeof s, &n),
+            "index is 20", "20 keys");
 
     is(w, "u8", QTSA_METADATA_INT, 0, 1, "u8");
     is(w, "f64", QTSA_METADATA_FLOAT, 0, 1, "f64");
@@ -189,10 +189,11 @@ static void of_gguf(const char *folder) {
     OK(qtsa_weights_metadata_get(w, "none", QTSA_METADATA_INT, ints, 3, &n));
     CHECK(n == 0);
     ints[0] = 9;
-    REFUSED(QTSA_ERR_INVALID_ARGUMENT, qtsa_weights_metadata_get(w, "numbers", QTSA_METADATA_INT, ints, 2, &n), "\"numbers\"",
-            "room for 2 elements, it has 3");
+    REFUSED(QTSA_ERR_INVALID_ARGUMENT, qtsa_weights_metadata_get(w, "numbers", QTSA_METADATA_INT, ints, 2, &n),
+            "\"numbers\"", "room for 2 elements, it has 3");
     CHECK(n == 3 && ints[0] == 9);
-    REFUSED(QTSA_ERR_INVALID_ARGUMENT, qtsa_weights_metadata_get(w, "numbers", QTSA_METADATA_INT, NULL, 3, &n), "values is null");
+    REFUSED(QTSA_ERR_INVALID_ARGUMENT, qtsa_weights_metadata_get(w, "numbers", QTSA_METADATA_INT, NULL, 3, &n),
+            "values is null");
 
     CHECK(strcmp(string(w, "text", 0), "gr\xc3\xb6\xc3\x9f") == 0);
     OK(qtsa_weights_metadata_copy(w, "raw", 0, s, sizeof s, &n));
@@ -204,21 +205,23 @@ static void of_gguf(const char *folder) {
         CHECK(strcmp(string(w, "tokens", i), want) == 0);
     }
     CHECK((double)(clock() - start) / CLOCKS_PER_SEC < 2); /* it does not search for each */
-    REFUSED(QTSA_ERR_INVALID_ARGUMENT, qtsa_weights_metadata_copy(w, "tokens", TOKENS, s, sizeof s, &n),
-            "\"tokens\"", "no string 150000: there are 150000");
+    REFUSED(QTSA_ERR_INVALID_ARGUMENT, qtsa_weights_metadata_copy(w, "tokens", TOKENS, s, sizeof s, &n), "\"tokens\"",
+            "no string 150000: there are 150000");
 
     /* Another type is named. */
     REFUSED(QTSA_ERR_INVALID_ARGUMENT, qtsa_weights_metadata_get(w, "f32", QTSA_METADATA_INT, ints, 1, &n), "\"f32\"",
             "it is f32, not whole numbers");
     CHECK(n == 0);
-    REFUSED(QTSA_ERR_INVALID_ARGUMENT, qtsa_weights_metadata_get(w, "yes", QTSA_METADATA_INT, ints, 1, &n), "it is bool");
+    REFUSED(QTSA_ERR_INVALID_ARGUMENT, qtsa_weights_metadata_get(w, "yes", QTSA_METADATA_INT, ints, 1, &n),
+            "it is bool");
     REFUSED(QTSA_ERR_INVALID_ARGUMENT, qtsa_weights_metadata_get(w, "numbers", QTSA_METADATA_FLOAT, reals, 2, &n),
             "it is an array of i32, not real numbers");
     REFUSED(QTSA_ERR_INVALID_ARGUMENT, qtsa_weights_metadata_get(w, "text", QTSA_METADATA_BOOL, bools, 3, &n),
             "it is string, not booleans");
     REFUSED(QTSA_ERR_INVALID_ARGUMENT, qtsa_weights_metadata_copy(w, "u8", 0, s, sizeof s, &n),
             "it is u8, not strings");
-    REFUSED(QTSA_ERR_INVALID_ARGUMENT, qtsa_weights_metadata_get(w, "nested", QTSA_METADATA_INT, ints, 3, &n), "it is an array of array");
+    REFUSED(QTSA_ERR_INVALID_ARGUMENT, qtsa_weights_metadata_get(w, "nested", QTSA_METADATA_INT, ints, 3, &n),
+            "it is an array of array");
     OK(qtsa_weights_metadata_copy(w, "nested", QTSA_WHOLE, s, sizeof s, &n));
     CHECK(strcmp(s, "[[1,2]]") == 0);
     OK(qtsa_weights_free(w));
@@ -241,7 +244,8 @@ static void of_safetensors(const char *folder) {
     CHECK(strcmp(s, "layers") == 0);
     is(w, "layers", QTSA_METADATA_STRING, 0, 1, "string");
     CHECK(strcmp(string(w, "format", 0), "pt") == 0 && strcmp(string(w, "layers", 0), "12") == 0);
-    REFUSED(QTSA_ERR_INVALID_ARGUMENT, qtsa_weights_metadata_get(w, "layers", QTSA_METADATA_INT, ints, 1, &n), "it is string");
+    REFUSED(QTSA_ERR_INVALID_ARGUMENT, qtsa_weights_metadata_get(w, "layers", QTSA_METADATA_INT, ints, 1, &n),
+            "it is string");
     OK(qtsa_weights_free(w));
 
     OK(qtsa_weights_create(&w)); /* of no file */

@@ -21,22 +21,22 @@ using namespace qtsa;
     } while (0)
 
 /* Must fail with this status, and these words. */
-#define FAILS(status_, words, ...)                                                                \
-    do {                                                                                          \
-        bool thrown = false;                                                                      \
-        try {                                                                                     \
-            __VA_ARGS__;                                                                          \
-        } catch (const error &e) {                                                                \
-            thrown = true;                                                                        \
-            if (e.status() != (status_) || std::strstr(e.what(), words) == nullptr) {             \
+#define FAILS(status_, words, ...)                                                                 \
+    do {                                                                                           \
+        bool thrown = false;                                                                       \
+        try {                                                                                      \
+            __VA_ARGS__;                                                                           \
+        } catch (const error &e) {                                                                 \
+            thrown = true;                                                                         \
+            if (e.status() != (status_) || std::strstr(e.what(), words) == nullptr) {              \
                 std::fprintf(stderr, "%s:%d: %s, want %s\n", __FILE__, __LINE__, e.what(), words); \
-                std::exit(1);                                                                     \
-            }                                                                                     \
-        }                                                                                         \
-        if (!thrown) {                                                                            \
-            std::fprintf(stderr, "%s:%d: nothing was thrown\n", __FILE__, __LINE__);              \
-            std::exit(1);                                                                         \
-        }                                                                                         \
+                std::exit(1);                                                                      \
+            }                                                                                      \
+        }                                                                                          \
+        if (!thrown) {                                                                             \
+            std::fprintf(stderr, "%s:%d: nothing was thrown\n", __FILE__, __LINE__);               \
+            std::exit(1);                                                                          \
+        }                                                                                          \
     } while (0)
 
 static void expressions(const backend &on) {

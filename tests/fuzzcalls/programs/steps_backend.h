@@ -111,8 +111,6 @@ static void step_qtsa_devices_list(Thread &t) {
         t.violation("qtsa_devices_list: %zu devices in room for %zu", *count.p, capacity);
 }
 
-static void step_qtsa_devices_report_copy(Thread &t) {
-    COPY(qtsa_devices_report_copy, backend_options(t), t.flag(1));
-}
+static void step_qtsa_devices_report_copy(Thread &t) { COPY(qtsa_devices_report_copy, backend_options(t), t.flag(1)); }
 
 #endif

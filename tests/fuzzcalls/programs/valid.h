@@ -389,11 +389,14 @@ inline bool valid_metadata(Thread &t) {
     int32_t *bools = t.memory<int32_t>(1);
     char *words = t.memory<char>(4);
     size_t n;
-    RIGHT(qtsa_weights_metadata_get, w.h, "wholes", int32_t(QTSA_METADATA_INT), static_cast<void *>(wholes), size_t(3), Out<size_t>{&n});
+    RIGHT(qtsa_weights_metadata_get, w.h, "wholes", int32_t(QTSA_METADATA_INT), static_cast<void *>(wholes), size_t(3),
+          Out<size_t>{&n});
     t.right(n == 3 && wholes[0] == 1 && wholes[1] == -2 && wholes[2] == 3, "metadata_ints");
-    RIGHT(qtsa_weights_metadata_get, w.h, "reals", int32_t(QTSA_METADATA_FLOAT), static_cast<void *>(reals), size_t(2), Out<size_t>{&n});
+    RIGHT(qtsa_weights_metadata_get, w.h, "reals", int32_t(QTSA_METADATA_FLOAT), static_cast<void *>(reals), size_t(2),
+          Out<size_t>{&n});
     t.right(n == 2 && reals[0] == 0.5 && reals[1] == -1.5, "metadata_floats");
-    RIGHT(qtsa_weights_metadata_get, f.h, "flag", int32_t(QTSA_METADATA_BOOL), static_cast<void *>(bools), size_t(1), Out<size_t>{&n});
+    RIGHT(qtsa_weights_metadata_get, f.h, "flag", int32_t(QTSA_METADATA_BOOL), static_cast<void *>(bools), size_t(1),
+          Out<size_t>{&n});
     t.right(n == 1 && bools[0] == 1, "metadata_bools");
     RIGHT(qtsa_weights_metadata_copy, w.h, "text", int64_t(0), words, size_t(4), Out<size_t>{&n});
     t.right(n == 4 && strcmp(words, "\xe2\x82\xac") == 0, "metadata_string_copy");
