@@ -246,6 +246,13 @@ test-race: ggml ## Run the Go tests with the race detector
 test-asan: asan-lib ## Run the C API's tests and random calls with the address sanitizer
 	@QTSACCEL_TEST_ASAN=1 $(GO_TEST) ./tests/c ./tests/fuzzcalls
 
+# What steps beyond its operands, or does what C++ leaves undefined. Go's calls pass
+# CGO_CXXFLAGS before the package's own flags.
+.PHONY: test-kernels-asan
+test-kernels-asan: ## Run the tests of the CPU kernels with the address and undefined behaviour sanitizers
+	@CGO_CXXFLAGS='-O2 -g -fsanitize=undefined -fno-sanitize-recover=all' CGO_LDFLAGS=-fsanitize=undefined \
+	  $(GO_TEST) -asan ./backends/kernels
+
 # The readers of files for as long as it is worth; what they found is kept under
 # testdata/fuzz and tried by every `go test`.
 FUZZ_TIME ?= 60s
@@ -355,6 +362,10 @@ bench-ops: lib ## Measure single operators against raw ggml, oneDNN and ONNX Run
 	@build/deps.sh $(DEBIAN_BENCH)
 	@$(PROVISION) onnxruntime
 	@$(MAKE) -C bench ops
+
+.PHONY: bench-kernels
+bench-kernels: ## Measure the CPU kernels by themselves, on one thread, for each kind of processor that this one is
+	@go test -run '^$$' -bench . ./backends/kernels
 
 .PHONY: bench-python
 bench-python: lib $(VENV_STAMP) ## Measure what Python costs over the C API; writes dist/bench/python.json

@@ -6,6 +6,9 @@
 // once (exec.cpp), and each run is one call into it. The shim is C++ behind the C
 // of shim.h; every function of ggml is called there and nowhere else.
 //
+// On the CPU it runs the kernels of package kernels, too, as ggml's custom operators
+// (kernel.cpp): an operator that is one call of a kernel needs nothing here.
+//
 // To lower one more operator, write a function in the file of its family and name
 // it in the table of lower.go. To call one more function of ggml, add it to
 // symbols.h.

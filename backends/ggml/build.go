@@ -76,7 +76,7 @@ func (l *lowering) lowerProgram() error {
 
 	for i := range p.Nodes {
 		n := &p.Nodes[i]
-		lower := lowerings[n.Call.Op.Name]
+		lower := l.backend.lowering(n.Call.Op.Name)
 		if lower == nil {
 			return status.Errorf(status.Unsupported, "op %d %q has no lowering", n.Origin, n.Call.Op.Name)
 		}

@@ -5,9 +5,9 @@
 #include <cstring>
 #include <vector>
 
-#include "cpu_rope.h"
 #include "guard.h"
 #include "mask.h"
+#include "rope_frequencies.h"
 #include "sequence.h"
 #include "shim.h"
 #include "tensor_header.h"

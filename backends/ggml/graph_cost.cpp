@@ -1,6 +1,6 @@
 #include "graph_cost.h"
 
-#include "cpu_kernels.h"
+#include "kernel.h"
 
 namespace {
 
@@ -23,14 +23,12 @@ void shim::graph_cost::add(const ggml_tensor *t) {
             break;
     }
     double bytes = double(gg.nbytes(t));
-    // Of a product's, a convolution's and an attention's sources this is scratch memory, which stays in
-    // the cache, and of a check's the weight, which is rarely read.
-    const bool leaves_out_2 =
-        t->op == GGML_OP_CUSTOM && (shim::runs(t, shim::product_kernel) || shim::runs(t, shim::conv_kernel) ||
-                                    shim::runs(t, shim::attention_kernel) || shim::runs(t, shim::check_kernel));
+    // Scratch memory stays in the cache.
+    const kernels_kernel *kernel = shim::kernel_of(t);
+    const int left_out = kernel != nullptr ? kernel->cached : -1;
     for (int i = 0; i < GGML_MAX_SRC && t->src[i] != nullptr; i++) {
         if (t->op == GGML_OP_GET_ROWS) continue;  // of a table only the rows that are asked for are read
-        if (leaves_out_2 && i == 2) continue;
+        if (i == left_out) continue;
         bytes += double(gg.nbytes(t->src[i]));
     }
     ns += bytes / bytes_per_ns;

@@ -15,19 +15,16 @@ import (
 // operator arrives decomposed. It must leave nothing that ggml would assert on.
 // The functions are in lower_*.go, by family.
 //
-// Those that are element by element are entered in lower_elementwise.go.
-var lowerings = map[string]func(c *call) []node{
+// Those that are element by element are entered in lower_elementwise.go. On the CPU
+// what is one call of a kernel of our own stands before these; see lower_kernel.go.
+var lowerings = map[string]lowerFunc{
 	"gelu":       one(lowerGelu),
 	"elu":        one(lowerElu),
 	"leaky_relu": one(lowerLeakyRelu),
 	"clamp":      one(lowerClamp),
 	"scale":      one(lowerScale),
 	"swiglu":     one(lowerSwiglu),
-	"maximum":    choosing(C.SHIM_MAXIMUM),
-	"minimum":    choosing(C.SHIM_MINIMUM),
-	"where":      choosing(C.SHIM_WHERE),
 	"cast":       one(lowerCast),
-	"snake":      one(lowerSnake),
 	"arange":     one(lowerArange),
 
 	"linear": one(lowerLinear),
@@ -63,8 +60,19 @@ var lowerings = map[string]func(c *call) []node{
 	"lstm_cell": lowerLSTMCell,
 }
 
+// lowerFunc lowers a call to one node for each of its outputs, or to none.
+type lowerFunc func(c *call) []node
+
+// lowering gives an operator's lowering, nil where there is none.
+func (b *Backend) lowering(op string) lowerFunc {
+	if f, ok := kernelLowerings[op]; ok && b.cpu {
+		return f
+	}
+	return lowerings[op]
+}
+
 // one is for operators with one output; no node means no lowering.
-func one(f func(c *call) node) func(c *call) []node {
+func one(f func(c *call) node) lowerFunc {
 	return func(c *call) []node {
 		if n := f(c); n != none {
 			return []node{n}
@@ -133,7 +141,7 @@ func (c *call) index(i int) node {
 // tryLower says whether a call can be lowered: it is, into a graph that is thrown
 // away, and the device is asked about each part.
 func (b *Backend) tryLower(c *ops.Call) bool {
-	lower := lowerings[c.Op.Name]
+	lower := b.lowering(c.Op.Name)
 	if lower == nil {
 		return false
 	}

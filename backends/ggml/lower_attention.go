@@ -9,6 +9,7 @@ import "C"
 import (
 	"math"
 
+	"qtsaccel/backends/kernels"
 	"qtsaccel/core/ops"
 	"qtsaccel/core/tensor"
 )
@@ -24,7 +25,7 @@ func lowerRope(c *call) node {
 		return c.rope(c.rows(c.in(0)), c.index(1), ops.RopeDims(c.Call), interleaved, c.Real("base"), c.Real("scale"))
 	}
 	angles, with := c.ropeAngles(interleaved)
-	return c.kernel(C.SHIM_ROPE, c.Out[0], with, c.strided(c.in(0)), angles)
+	return c.kernel("rope", c.Out[0], with, c.strided(c.in(0)), angles)
 }
 
 // ropeKey is what the angles of a rope depend on.
@@ -35,7 +36,7 @@ type ropeKey struct {
 	interleaved bool
 }
 
-// ropeAngles gives the cosines and sines of a call's angles as in cpu_rope.h, which all
+// ropeAngles gives the cosines and sines of a call's angles as in rope.h of the kernels, which all
 // calls with the same share, and the numbers for the kernels. ggml computes angles in
 // f32: at position 10^5 they are off by 10^-3.
 func (c *call) ropeAngles(interleaved bool) (node, numbers) {
@@ -50,7 +51,7 @@ func (c *call) ropeAngles(interleaved bool) (node, numbers) {
 	frequencies := c.leaf(tensor.Type{DType: tensor.F32, Shape: tensor.Shape{2, int64(key.dims / 2)}})
 	C.shim_rope_frequencies(c.b, frequencies.t, C.double(key.base), C.double(key.scale))
 	angles := tensor.Type{DType: tensor.F32, Shape: tensor.Shape{c.In[0].Shape[0], 2, width}}
-	n := c.kernel(C.SHIM_ROPE_ANGLES, angles, with, key.positions, frequencies)
+	n := c.kernel("rope_angles", angles, with, key.positions, frequencies)
 	c.angles[key] = n
 	return n, with
 }
@@ -100,7 +101,7 @@ func lowerAttention(c *call) node {
 func (c *call) attend() node {
 	t, heads, d := c.In[0].Shape[0], c.In[0].Shape[1], c.In[0].Shape[2]
 	n, kvHeads, dv := c.In[1].Shape[0], c.In[1].Shape[1], c.In[2].Shape[2]
-	scratch := node{C.shim_attention_scratch(c.b, C.int64_t(d), C.int64_t(dv), C.int32_t(c.backend.info.Threads))}
+	scratch := c.scratch(kernels.AttentionScratch(d, dv, c.backend.info.Threads))
 	with := numbers{floatBits(ops.AttentionScale(c.Call)), C.int32_t(c.Int("causal"))}
 	with[2], with[3] = halves(c.Int("window"))
 	inputs := []node{c.strided(c.in(0)), c.strided(c.in(1)), scratch, c.strided(c.in(2))}
@@ -112,12 +113,12 @@ func (c *call) attend() node {
 		with[5] = 1
 		inputs = append(inputs, c.index(4))
 	}
-	chunk := int64(C.shim_attention_chunk(C.int64_t(t), C.int64_t(heads), C.int64_t(kvHeads), C.int64_t(n)))
+	chunk := kernels.AttentionChunk(t, heads, kvHeads, n)
 	if chunk >= n {
-		return c.kernel(C.SHIM_ATTENTION, c.Out[0], with, inputs...)
+		return c.kernel("attention", c.Out[0], with, inputs...)
 	}
 	parts := tensor.Type{DType: tensor.F32, Shape: tensor.Shape{(n + chunk - 1) / chunk, t * heads, dv + 2}}
-	return c.kernel(C.SHIM_COMBINE, c.Out[0], noNumbers, c.kernel(C.SHIM_ATTENTION, parts, with, inputs...))
+	return c.kernel("combine", c.Out[0], noNumbers, c.kernel("attention", parts, with, inputs...))
 }
 
 // f32OrF16 gives input i, widened where it is bf16: ggml would round the queries

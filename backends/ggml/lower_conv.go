@@ -4,6 +4,7 @@ package ggml
 import "C"
 
 import (
+	"qtsaccel/backends/kernels"
 	"qtsaccel/core/ops"
 	"qtsaccel/core/tensor"
 )
@@ -59,10 +60,11 @@ func (c *call) convChannelsLast(x node, weight, out tensor.Shape, with numbers) 
 
 func (c *call) convOf(x, kernel, scratch node, out tensor.Shape, with numbers) node {
 	inputs := []node{x, kernel, scratch}
+	with[forProcessor] = C.int32_t(kernels.InUse())
 	if c.Has(2) {
 		inputs = append(inputs, c.dense(c.in(2)))
 	}
-	return c.kernel(C.SHIM_CONV, tensor.Type{DType: tensor.F32, Shape: out}, with, inputs...)
+	return c.kernel("convolution", tensor.Type{DType: tensor.F32, Shape: out}, with, inputs...)
 }
 
 func lowerConv2d(c *call) node {

@@ -10,6 +10,7 @@ import (
 	"maps"
 	"math"
 
+	"qtsaccel/backends/kernels"
 	"qtsaccel/core/tensor"
 )
 
@@ -20,7 +21,7 @@ func sameExtents(a, b tensor.Shape) bool { return extents(a) == extents(b) }
 // broadcast lowers an operator on two tensors. ggml stretches the second operand
 // only, so the first must have the result's shape: where swapping does not bring
 // that about, it is repeated.
-func broadcast(commutes bool, f func(l *lowering, x, y node) node) func(c *call) []node {
+func broadcast(commutes bool, f func(l *lowering, x, y node) node) lowerFunc {
 	return one(func(c *call) node {
 		x, y := c.in(0), c.in(1)
 		switch out := c.Out[0].Shape; {
@@ -37,14 +38,14 @@ func broadcast(commutes bool, f func(l *lowering, x, y node) node) func(c *call)
 }
 
 // unary lowers one of ggml's unary operators.
-func unary(op C.int32_t) func(c *call) []node {
+func unary(op C.int32_t) lowerFunc {
 	return one(func(c *call) node {
 		return c.inMemoryOrder(func(x node, _ ...node) node { return c.unary(op, c.rows(x)) }, c.in(0))
 	})
 }
 
 // elementwise lowers an operator that has a function of its own in ggml.
-func elementwise(f func(b *C.struct_shim_builder, x *C.struct_ggml_tensor) *C.struct_ggml_tensor) func(c *call) []node {
+func elementwise(f func(b *C.struct_shim_builder, x *C.struct_ggml_tensor) *C.struct_ggml_tensor) lowerFunc {
 	return one(func(c *call) node {
 		return c.inMemoryOrder(func(x node, _ ...node) node { return node{f(c.b, c.rows(x).t)} }, c.in(0))
 	})
@@ -55,7 +56,7 @@ func init() {
 		graph = *C.struct_shim_builder
 		ten   = *C.struct_ggml_tensor
 	)
-	maps.Copy(lowerings, map[string]func(c *call) []node{
+	maps.Copy(lowerings, map[string]lowerFunc{
 		"add": broadcast(true, (*lowering).add),
 		"sub": broadcast(false, (*lowering).sub),
 		"mul": broadcast(true, (*lowering).mul),
@@ -96,68 +97,26 @@ func lowerElu(c *call) node {
 	return c.unary(C.GGML_UNARY_OP_ELU, c.rows(c.in(0)))
 }
 
-// lowerRelu, lowerLeakyRelu and lowerClamp: on the CPU ggml's lose NaN.
+// lowerRelu: on the CPU ggml's loses NaN.
 func lowerRelu(c *call) node {
 	if c.backend.cpu {
-		return c.ownUnary(C.SHIM_CLAMP, 0, math.Inf(1))
+		return c.elementwiseKernel("clamp", numbers{floatBits(0), floatBits(math.Inf(1))}, kernels.Rows)
 	}
 	return c.inMemoryOrder(func(x node, _ ...node) node { return c.unary(C.GGML_UNARY_OP_RELU, c.rows(x)) }, c.in(0))
 }
 
 func lowerLeakyRelu(c *call) node {
-	slope := c.Real("negative_slope")
-	if c.backend.cpu {
-		return c.ownUnary(C.SHIM_LEAKY_RELU, slope)
-	}
-	return node{C.shim_leaky_relu(c.b, c.dense(c.in(0)).t, C.float(slope))}
+	return node{C.shim_leaky_relu(c.b, c.dense(c.in(0)).t, C.float(c.Real("negative_slope")))}
 }
 
 func lowerClamp(c *call) node {
-	least, most := c.Real("min"), c.Real("max")
-	if c.backend.cpu {
-		return c.ownUnary(C.SHIM_CLAMP, least, most)
-	}
-	return node{C.shim_clamp(c.b, c.dense(c.in(0)).t, C.float(least), C.float(most))}
-}
-
-// ownUnary applies a kernel of our own that works element by element, with numbers.
-func (c *call) ownUnary(kernel C.int32_t, with ...float64) node {
-	var bits numbers
-	for i, v := range with {
-		bits[i] = floatBits(v)
-	}
-	return c.inMemoryOrder(func(x node, _ ...node) node {
-		t := tensor.Type{DType: tensor.F32, Shape: tensor.Shape{x.ne(3), x.ne(2), x.ne(1), x.ne(0)}}
-		return c.kernel(kernel, t, bits, c.strided(x))
-	}, c.in(0))
+	return node{C.shim_clamp(c.b, c.dense(c.in(0)).t, C.float(c.Real("min")), C.float(c.Real("max")))}
 }
 
 func lowerScale(c *call) node { return c.scale(c.dense(c.in(0)), c.Real("scale"), c.Real("bias")) }
 
-// lowerSnake. From ggml's operators it arrives decomposed, with angles in f32.
-func lowerSnake(c *call) node {
-	if !c.backend.cpu {
-		return none
-	}
-	return c.kernel(C.SHIM_SNAKE, c.Out[0], noNumbers, c.dense(c.in(0)), c.dense(c.in(1)), c.dense(c.in(2)))
-}
-
 func lowerSwiglu(c *call) node {
 	return node{C.shim_swiglu(c.b, c.dense(c.in(0)).t, c.dense(c.in(1)).t)}
-}
-
-// choosing lowers an operator that picks elements by a kernel of our own.
-func choosing(kernel C.int32_t) func(c *call) []node {
-	return one(func(c *call) node {
-		if !c.backend.cpu {
-			return none
-		}
-		inputs := make([]node, len(c.In))
-		for i := range inputs {
-			inputs[i] = c.in(i)
-		}
-		return c.kernel(kernel, c.Out[0], noNumbers, inputs...)
-	})
 }
 
 func lowerCast(c *call) node {
@@ -183,7 +142,7 @@ func lowerCast(c *call) node {
 	case from.Float() && from != tensor.F32, from.Quantised():
 		x = c.cast(x, tensor.F32)
 	case to.Float() && to != tensor.F32:
-		return c.cast(c.kernel(C.SHIM_CAST, f32(c.Out[0].Shape), noNumbers, x), to)
+		return c.cast(c.kernel("cast", f32(c.Out[0].Shape), noNumbers, x), to)
 	}
-	return c.kernel(C.SHIM_CAST, c.Out[0], noNumbers, x)
+	return c.kernel("cast", c.Out[0], noNumbers, x)
 }

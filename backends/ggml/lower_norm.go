@@ -3,8 +3,6 @@ package ggml
 // #include "shim_ops.h"
 import "C"
 
-import "math"
-
 func lowerRMSNorm(c *call) node {
 	if c.backend.cpu {
 		return c.normalise(false, c.In[0].Shape.Dim(-1), 1, 1)
@@ -40,7 +38,7 @@ func (c *call) centredNorm(x node) node {
 }
 
 // normalise norms pieces of n elements by a kernel of our own, each element of weight
-// and bias serving so many, and their rows the pieces in turn; see cpu_norm.h.
+// and bias serving so many, and their rows the pieces in turn; see norm.h of the kernels.
 func (c *call) normalise(centred bool, n, repeat, parameterRows int64) node {
 	inputs, flags := []node{c.dense(c.in(0))}, C.int32_t(0)
 	if centred {
@@ -56,11 +54,8 @@ func (c *call) normalise(centred bool, n, repeat, parameterRows int64) node {
 	for i, v := range []int64{n, repeat, parameterRows} {
 		with[2+2*i], with[3+2*i] = halves(v)
 	}
-	return c.kernel(C.SHIM_NORM, c.Out[0], with, inputs...)
+	return c.kernel("norm", c.Out[0], with, inputs...)
 }
-
-// floatBits puts an f32 number among those that go with a kernel.
-func floatBits(v float64) C.int32_t { return C.int32_t(int32(math.Float32bits(float32(v)))) }
 
 // affine multiplies by input 1 and adds input 2, where they are given.
 func (c *call) affine(y node, param func(i int) node) node {
@@ -100,5 +95,5 @@ func lowerCumsum(c *call) node {
 		return c.lastAxis(y, c.Axis(), rank)
 	}
 	axis := C.int32_t(rank - 1 - c.Axis())
-	return c.kernel(C.SHIM_CUMSUM, c.Out[0], numbers{axis}, c.dense(c.in(0)))
+	return c.kernel("cumsum", c.Out[0], numbers{axis}, c.dense(c.in(0)))
 }

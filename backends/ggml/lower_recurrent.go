@@ -18,7 +18,7 @@ func lowerLSTMCell(c *call) []node {
 			inputs = append(inputs, c.dense(c.in(bias)))
 		}
 	}
-	both := c.kernel(C.SHIM_LSTM, tensor.Type{DType: tensor.F32, Shape: tensor.Shape{2, n, hidden}}, noNumbers, inputs...)
+	both := c.kernel("lstm", tensor.Type{DType: tensor.F32, Shape: tensor.Shape{2, n, hidden}}, noNumbers, inputs...)
 	row := hidden * 4
 	part := func(i int64) node {
 		return c.view(both, i*n*row, tensor.Shape{n, hidden}, []int64{row, 4})

@@ -40,7 +40,7 @@ func lowerArgmax(c *call) node {
 	if axis < len(left) {
 		left[axis] = s[len(s)-1]
 	}
-	y := c.kernel(C.SHIM_ARGMAX, tensor.Type{DType: tensor.I32, Shape: left}, noNumbers, x)
+	y := c.kernel("argmax", tensor.Type{DType: tensor.I32, Shape: left}, noNumbers, x)
 	if axis >= len(left)-1 {
 		return c.reshape(y, c.Out[0].Shape...)
 	}
@@ -61,7 +61,7 @@ func lowerTopK(c *call) []node {
 	}
 	out := c.Out[0].Shape
 	rows, k := out[:len(out)-1].Elements(), out.Dim(-1)
-	both := c.kernel(C.SHIM_TOP_K, tensor.Type{DType: tensor.F32, Shape: tensor.Shape{2, rows, k}}, noNumbers, c.dense(c.in(0)))
+	both := c.kernel("top_k", tensor.Type{DType: tensor.F32, Shape: tensor.Shape{2, rows, k}}, noNumbers, c.dense(c.in(0)))
 	part := func(i int64) node {
 		return c.view(both, i*rows*k*4, tensor.Shape{rows, k}, []int64{k * 4, 4})
 	}
@@ -72,7 +72,7 @@ func lowerTopK(c *call) []node {
 func (l *lowering) maxRows(x node) node {
 	if l.backend.cpu {
 		s := tensor.Shape{x.ne(3), x.ne(2), x.ne(1), 1}
-		return l.kernel(C.SHIM_ROW_MAX, tensor.Type{DType: tensor.F32, Shape: s}, noNumbers, x)
+		return l.kernel("row_max", tensor.Type{DType: tensor.F32, Shape: s}, noNumbers, x)
 	}
 	return node{C.shim_row_max(l.b, x.t)}
 }

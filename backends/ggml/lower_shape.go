@@ -6,6 +6,7 @@ import "C"
 import (
 	"math"
 
+	"qtsaccel/backends/kernels"
 	"qtsaccel/core/ops"
 	"qtsaccel/core/tensor"
 )
@@ -66,7 +67,7 @@ func (c *call) backwards(r ops.Range, axis int) node {
 		with := numbers{C.int32_t(len(s) - 1 - axis)}
 		with[1], with[2] = halves(r.Start)
 		with[3], with[4] = halves(r.Step)
-		return c.kernel(C.SHIM_SLICE, c.Out[0], with, c.in(0))
+		return c.kernel("slice", c.Out[0], with, c.in(0))
 	}
 	if !d.Float() && d != tensor.I32 {
 		return none
@@ -93,12 +94,12 @@ func lowerConcat(c *call) node {
 			parts := []node{x}
 			s := append(tensor.Shape{}, c.In[0].Shape...)
 			s[axis] = x.ne(rank - 1 - axis)
-			for ; i < len(c.In) && len(parts) < maxKernelInputs; i++ {
+			for ; i < len(c.In) && len(parts) < kernels.MaxInputs; i++ {
 				parts = append(parts, c.dense(c.in(i)))
 				s[axis] += c.In[i].Shape[axis]
 			}
 			i--
-			x = c.kernel(C.SHIM_CONCAT, tensor.Type{DType: c.In[0].DType, Shape: s}, numbers{C.int32_t(rank - 1 - axis)}, parts...)
+			x = c.kernel("concat", tensor.Type{DType: c.In[0].DType, Shape: s}, numbers{C.int32_t(rank - 1 - axis)}, parts...)
 			continue
 		}
 		x = c.concat2(x, c.dense(c.in(i)), axis, rank)

@@ -59,9 +59,6 @@ func (l *lowering) div(x, y node) node { return node{C.shim_div(l.b, x.t, y.t)} 
 // unary applies one of GGML_UNARY_OP_*.
 func (l *lowering) unary(op C.int32_t, x node) node { return node{C.shim_unary(l.b, op, x.t)} }
 
-func (l *lowering) sigmoid(x node) node { return l.unary(C.GGML_UNARY_OP_SIGMOID, x) }
-func (l *lowering) tanh(x node) node    { return l.unary(C.GGML_UNARY_OP_TANH, x) }
-
 func (l *lowering) scale(x node, scale, bias float64) node {
 	return node{C.shim_scale(l.b, x.t, C.float(scale), C.float(bias))}
 }
@@ -216,7 +213,7 @@ func (l *lowering) pad(x node, before, after []int64) node {
 		padded[i] = before[i] + x.ne(axis) + after[i]
 	}
 	if l.backend.cpu {
-		return l.kernel(C.SHIM_PAD, tensor.Type{DType: tensor.F32, Shape: padded}, lo, l.strided(x))
+		return l.kernel("pad", tensor.Type{DType: tensor.F32, Shape: padded}, lo, l.strided(x))
 	}
 	return node{C.shim_pad(l.b, l.dense(x).t, &lo[0], &hi[0])}
 }
@@ -242,23 +239,3 @@ func (l *lowering) im2col(kernel, x node, w window, twoD bool) node {
 func (l *lowering) conv2dDepthwise(kernel, x node, w window) node {
 	return node{C.shim_conv_2d_depthwise(l.b, kernel.t, x.t, &w.stride[0], &w.padding[0], &w.dilation[0])}
 }
-
-// numbers go with a kernel of our own.
-type numbers [C.SHIM_NUMBERS]C.int32_t
-
-var noNumbers numbers
-
-// halves are the low and the high half of a number that needs 64 bits.
-func halves(n int64) (low, high C.int32_t) { return C.int32_t(n), C.int32_t(n >> 32) }
-
-// kernel runs one of our own kernels, which only the CPU has.
-func (l *lowering) kernel(which C.int32_t, t tensor.Type, with numbers, inputs ...node) node {
-	var in [maxKernelInputs]C.shim_tensor
-	for i, n := range inputs {
-		in[i] = n.t
-	}
-	ne := extents(t.Shape)
-	return node{C.shim_custom(l.b, which, dtypes[t.DType], &ne[0], &in[0], C.int32_t(len(inputs)), &with[0])}
-}
-
-const maxKernelInputs = 8

@@ -8,6 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"qtsaccel/backends/kernels/kerneltest"
 	"qtsaccel/core/ops"
 	"qtsaccel/core/tensor"
 )
@@ -48,7 +49,7 @@ func TestProductsOfEveryMagnitude(t *testing.T) {
 				inputs[m], wants[m] = x, productInFloat64(x, meant, nIn)
 			}
 			y := make([]float32, rows*nOut)
-			for p := range everyProcessor(t) {
+			for p := range kerneltest.EveryProcessor(t) {
 				for _, s := range streams {
 					plan, o := build(t, s.backend, s, productOf(t, w, rows, nIn, 0)), options()
 					o.Threads = s.backend.info.Threads
@@ -94,7 +95,7 @@ func TestProductsOfEveryValue(t *testing.T) {
 		for i := range want {
 			want[i] += float64(bias[i%nOut])
 		}
-		for p := range everyProcessor(t) {
+		for p := range kerneltest.EveryProcessor(t) {
 			for _, s := range streams {
 				g := newGraph(t)
 				weight, err := g.Weight(w, "w")
@@ -189,7 +190,7 @@ func TestProductsOfWhatBF16CannotHold(t *testing.T) {
 	}
 	w, meant := storedAs(t, tensor.BF16, values, nOut, nIn)
 	want := productInFloat64(x, meant, nIn)
-	for p := range everyProcessor(t) {
+	for p := range kerneltest.EveryProcessor(t) {
 		for _, s := range productStreams(t) {
 			y, o := make([]float32, rows*nOut), options()
 			o.Threads = s.backend.info.Threads

@@ -176,7 +176,7 @@ void shim_mask(struct shim_builder *b, int32_t input, struct ggml_tensor *leaf, 
 void shim_sequence(struct shim_builder *b, struct ggml_tensor *leaf, double start, double step, int64_t period);
 /*
  * Has the leaf, f32 [2, half], filled once with scale * base^(-i/half), each the sum of
- * two floats; see cpu_rope.h.
+ * two floats; see rope.h of the kernels.
  */
 void shim_rope_frequencies(struct shim_builder *b, struct ggml_tensor *leaf, double base, double scale);
 

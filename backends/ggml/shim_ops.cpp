@@ -1,11 +1,10 @@
 #include "shim_ops.h"
 
-#include <algorithm>
+#include <cstring>
 
 #include "builder.h"
-#include "cpu_attention.h"
-#include "cpu_kernels.h"
-#include "cpu_variants.h"
+#include "kernel.h"
+#include "product_check.h"
 
 #define NODE(...) return b->node([&](ggml_context *c) -> ggml_tensor * { return __VA_ARGS__; })
 
@@ -97,8 +96,15 @@ shim_tensor shim_mul_mat(shim_graph b, shim_tensor w, shim_tensor x) {
     });
 }
 shim_tensor shim_checked(shim_graph b, shim_tensor y, shim_tensor x, shim_tensor w, shim_tensor bias) {
-    ggml_tensor *beside[] = {x, w, bias};
-    NODE(gg.custom_inplace(c, y, beside, bias != nullptr ? 3 : 2, shim::check_kernel, GGML_N_TASKS_MAX, nullptr));
+    return b->node([&](ggml_context *c) {
+        static const kernels_kernel *const check = shim::kernel_named("check");
+        const shim::range range = shim::range_of_product(w->type);
+        int32_t bits[2];
+        std::memcpy(bits, &range, sizeof bits);
+        static_assert(sizeof range == sizeof bits, "two floats");
+        ggml_tensor *const inputs[] = {y, x, w, bias};
+        return shim::run_kernel_inplace(c, check, inputs, bias != nullptr ? 4 : 3, bits, 2);
+    });
 }
 shim_tensor shim_norm(shim_graph b, shim_tensor x, float eps) { NODE(gg.norm(c, x, eps)); }
 shim_tensor shim_rms_norm(shim_graph b, shim_tensor x, float eps) { NODE(gg.rms_norm(c, x, eps)); }
@@ -153,46 +159,14 @@ shim_tensor shim_row_max(shim_graph b, shim_tensor x) {
     NODE(gg.pool_2d(c, x, GGML_OP_POOL_MAX, n, 1, n, 1, 0, 0));
 }
 
-shim_tensor shim_custom(shim_graph b, int32_t kernel, int32_t type, const int64_t ne[4], const shim_tensor *inputs,
-                        int32_t n_inputs, const int32_t numbers[SHIM_NUMBERS]) {
-    static shim::kernel *const kernels[] = {
-        shim::concat_kernel, shim::where_kernel,   shim::maximum_kernel, shim::minimum_kernel,
-        shim::argmax_kernel, shim::row_max_kernel, shim::pad_kernel,     shim::cast_kernel,
-        shim::lstm_kernel,   shim::conv_kernel,    shim::top_k_kernel,   shim::product_kernel,
-        shim::slice_kernel,
-        shim::attention_kernel, shim::combine_kernel,     shim::clamp_kernel,   shim::leaky_relu_kernel,
-        shim::cumsum_kernel,    shim::norm_kernel,        shim::rope_angles_kernel, shim::rope_kernel,
-        shim::snake_kernel,
-    };
-    return b->node([&](ggml_context *c) {
-        ggml_tensor *y =
-            gg.custom_4d(c, ggml_type(type), ne[0], ne[1], ne[2], ne[3], const_cast<ggml_tensor **>(inputs), n_inputs,
-                         kernels[kernel], GGML_N_TASKS_MAX, nullptr);
-        std::copy_n(numbers, SHIM_NUMBERS, shim::kernel_numbers(y));
-        if (kernel == SHIM_PRODUCT || kernel == SHIM_CONV) {
-            static_assert(shim::measured_number == SHIM_NUMBERS - 1, "the last number");
-            shim::kernel_numbers(y)[shim::measured_number] = shim::chosen_processor();
-        }
-        return y;
-    });
+shim_tensor shim_scratch(shim_graph b, int64_t bytes) { NODE(b->scratch_of(c, bytes)); }
+shim_tensor shim_kernel(shim_graph b, const void *kernel, int32_t type, const int64_t ne[4], const shim_tensor *inputs,
+                        int32_t n_inputs, const int32_t *numbers) {
+    NODE(shim::run_kernel(c, static_cast<const kernels_kernel *>(kernel), ggml_type(type), ne, inputs, n_inputs,
+                          numbers, KERNELS_NUMBERS));
 }
 
 shim_tensor shim_get_rows(shim_graph b, shim_tensor x, shim_tensor ids) { NODE(gg.get_rows(c, x, ids)); }
 shim_tensor shim_set_rows(shim_graph b, shim_tensor x, shim_tensor values, shim_tensor ids) {
     NODE(gg.set_rows(c, x, values, ids));
 }
-
-bool shim_product_pays(int32_t type, int64_t m, bool rearranged) {
-    return shim::product_pays(ggml_type(type), m, rearranged);
-}
-shim_tensor shim_product_scratch(shim_graph b, int32_t type, int64_t m, int64_t k, int32_t threads) {
-    return b->node(
-        [&](ggml_context *c) { return b->scratch_of(c, shim::product_scratch(ggml_type(type), m, k, threads)); });
-}
-shim_tensor shim_attention_scratch(shim_graph b, int64_t d, int64_t dv, int32_t threads) {
-    return b->node([&](ggml_context *c) { return b->scratch_of(c, shim::attention_scratch(d, dv, threads)); });
-}
-int64_t shim_attention_chunk(int64_t t, int64_t heads, int64_t kv_heads, int64_t n) {
-    return shim::attention_chunk(t, heads, kv_heads, n);
-}
-bool shim_limit_processor(int32_t processor) { return shim::limit_processor(shim::processor(processor)); }

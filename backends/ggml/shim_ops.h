@@ -76,50 +76,14 @@ shim_tensor shim_conv_2d_depthwise(shim_graph b, shim_tensor kernel, shim_tensor
                                    const int32_t padding[2], const int32_t dilation[2]);
 shim_tensor shim_row_max(shim_graph b, shim_tensor x);
 
-/* Kernels of our own on the CPU; see cpu_kernels.h. */
-enum shim_kernel {
-    SHIM_CONCAT,
-    SHIM_WHERE,
-    SHIM_MAXIMUM,
-    SHIM_MINIMUM,
-    SHIM_ARGMAX,
-    SHIM_ROW_MAX,
-    SHIM_PAD,
-    SHIM_CAST,
-    SHIM_LSTM,
-    SHIM_CONV,
-    SHIM_TOP_K,
-    SHIM_PRODUCT,
-    SHIM_SLICE,
-    SHIM_ATTENTION,  // numbers: the scale's bits, causal, the window's low and high half, whether mask, positions
-    SHIM_COMBINE,
-    SHIM_CLAMP,
-    SHIM_LEAKY_RELU,
-    SHIM_CUMSUM,
-    // Numbers: eps, a float's bits; 1 for a mean, 2 for a weight, 4 for a bias; then in
-    // two halves each: n, repeat, parameter_rows.
-    SHIM_NORM,
-    SHIM_ROPE_ANGLES,
-    SHIM_ROPE,
-    SHIM_SNAKE,
-};
-/* See cpu_variants.h. */
-bool shim_product_pays(int32_t type, int64_t m, bool rearranged);
-bool shim_limit_processor(int32_t processor);
 /*
- * Scratch memory for a product of m rows over k, or for a convolution as one, on so
- * many threads. All of a graph share it: it is as much as the largest needs.
+ * Scratch memory for kernels of our own on the CPU. All of a graph share it: it is as
+ * much as the largest needs.
  */
-shim_tensor shim_product_scratch(shim_graph b, int32_t type, int64_t m, int64_t k, int32_t threads);
-
-/* Scratch memory for SHIM_ATTENTION of heads of d and dv elements; see cpu_attention.h. */
-shim_tensor shim_attention_scratch(shim_graph b, int64_t d, int64_t dv, int32_t threads);
-int64_t shim_attention_chunk(int64_t t, int64_t heads, int64_t kv_heads, int64_t n);
-
-enum { SHIM_NUMBERS = 8 };
-/* Up to 8 inputs, and what numbers the kernel takes. */
-shim_tensor shim_custom(shim_graph b, int32_t kernel, int32_t type, const int64_t ne[4], const shim_tensor *inputs,
-                        int32_t n_inputs, const int32_t numbers[SHIM_NUMBERS]);
+shim_tensor shim_scratch(shim_graph b, int64_t bytes);
+/* A kernel of our own, a struct kernels_kernel, of up to KERNELS_INPUTS inputs and with KERNELS_NUMBERS numbers. */
+shim_tensor shim_kernel(shim_graph b, const void *kernel, int32_t type, const int64_t ne[4], const shim_tensor *inputs,
+                        int32_t n_inputs, const int32_t *numbers);
 
 shim_tensor shim_get_rows(shim_graph b, shim_tensor x, shim_tensor ids);
 shim_tensor shim_set_rows(shim_graph b, shim_tensor x, shim_tensor values, shim_tensor ids);

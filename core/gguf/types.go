@@ -25,6 +25,15 @@ var numbers = func() map[tensor.DType]uint32 {
 	return m
 }()
 
+// Number is a type's number in the file, and wherever else ggml's are used.
+func Number(d tensor.DType) uint32 { return numbers[d] }
+
+// DTypeOf is the type that has a number, false where the library has none of it.
+func DTypeOf(number uint32) (tensor.DType, bool) {
+	d, ok := dtypes[number]
+	return d, ok
+}
+
 // otherTypes are types that files have and the library has not, with the size of their
 // blocks, from ggml-common.h.
 var otherTypes = map[uint32]tensorfile.Element{

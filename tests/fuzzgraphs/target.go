@@ -10,6 +10,7 @@ import (
 
 	"qtsaccel/backends/fallback"
 	"qtsaccel/backends/ggml"
+	"qtsaccel/backends/kernels"
 	"qtsaccel/backends/reference"
 	"qtsaccel/core/backend"
 	"qtsaccel/core/choice"
@@ -44,7 +45,7 @@ func openTarget(spec, pluginDir string, threads int) (*Target, error) {
 		if err != nil {
 			return nil, fmt.Errorf("device %q: what follows @ is a number", spec)
 		}
-		if !ggml.LimitProcessor(level) {
+		if !kernels.Limit(kernels.Processor(level)) {
 			return nil, fmt.Errorf("device %q: this processor has less", spec)
 		}
 	}
