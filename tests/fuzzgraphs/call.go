@@ -68,7 +68,7 @@ func (tr *trial) call(s *Step) error {
 				return err
 			}
 		}
-		if err := checkOp(n.Call, in, got, want, tr.target.bits); err != nil {
+		if err := tr.target.check(n.Call, in, got, want, tr.stats); err != nil {
 			return &Failure{Kind: WrongCall, Op: n.Call.Op.Name, Message: fmt.Sprintf("node %d %s: %v", n.Origin, describe(n.Call), err)}
 		}
 	}

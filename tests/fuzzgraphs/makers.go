@@ -74,8 +74,8 @@ func init() {
 			if !ok {
 				return
 			}
-			// Of a large angle f32 holds too little to say anything about its sine.
-			if x, ok = g.add("clamp", []Ref{x.ref}, ops.RealAttr("min", -20), ops.RealAttr("max", 20)); !ok {
+			// Of a larger angle devices with angles in f32 have nothing to say.
+			if x, ok = g.add("clamp", []Ref{x.ref}, ops.RealAttr("min", -300), ops.RealAttr("max", 300)); !ok {
 				return
 			}
 			a, ok := g.leaf(tensor.F32, form{x.form[1]}, "", pick(g, Normal, Positive))
@@ -397,7 +397,7 @@ func written(g *generator, op *ops.Op) {
 	if len(states) > 0 && g.chance(75) {
 		s = pick(g, states...)
 	} else {
-		f := g.form(1, 4)
+		f := g.form(0, 4)
 		for i := range f {
 			f[i] = g.constant(g.least(f[i]))
 		}
@@ -406,10 +406,7 @@ func written(g *generator, op *ops.Op) {
 			return
 		}
 	}
-	if len(s.form) == 0 {
-		return
-	}
-	if g.chance(35) {
+	if len(s.form) == 0 || g.chance(35) {
 		if v, ok := g.want(ops.Activation, s.form); ok {
 			g.add(op.Name, []Ref{s.ref, v.ref})
 		}

@@ -20,11 +20,13 @@ type Stats struct {
 	// tensor is an output.
 	Agree       [different + 1]int `json:"agree"`
 	Unsupported map[string]int     `json:"unsupported,omitempty"`
-	Failures    map[string]int     `json:"failures,omitempty"` // by kind and operator
+	// Odd counts results of devices that differ with NaN, infinities or denormals.
+	Odd      map[string]int `json:"odd,omitempty"`
+	Failures map[string]int `json:"failures,omitempty"` // by kind and operator
 }
 
 func newStats() *Stats {
-	return &Stats{Ops: map[string]int{}, DTypes: map[string]int{}, Unsupported: map[string]int{}, Failures: map[string]int{}}
+	return &Stats{Ops: map[string]int{}, DTypes: map[string]int{}, Unsupported: map[string]int{}, Odd: map[string]int{}, Failures: map[string]int{}}
 }
 
 func (s *Stats) op(c *ops.Call) {
@@ -44,7 +46,7 @@ func (s *Stats) add(o *Stats) {
 	for i, n := range o.Agree {
 		s.Agree[i] += n
 	}
-	for _, m := range [][2]map[string]int{{s.Ops, o.Ops}, {s.DTypes, o.DTypes}, {s.Unsupported, o.Unsupported}, {s.Failures, o.Failures}} {
+	for _, m := range [][2]map[string]int{{s.Ops, o.Ops}, {s.DTypes, o.DTypes}, {s.Unsupported, o.Unsupported}, {s.Odd, o.Odd}, {s.Failures, o.Failures}} {
 		for k, n := range m[1] {
 			m[0][k] += n
 		}
@@ -59,6 +61,7 @@ func (s *Stats) String() string {
 	table(&b, "operators held to the reference", s.Ops)
 	table(&b, "inputs by dtype", s.DTypes)
 	table(&b, "unsupported", s.Unsupported)
+	table(&b, "other than the reference with NaN, infinities or denormals", s.Odd)
 	table(&b, "failures", s.Failures)
 	return b.String()
 }

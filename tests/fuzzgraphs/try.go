@@ -436,7 +436,7 @@ func exactly(got, want ops.Value) error {
 	if err != nil {
 		return err
 	}
-	return checkOp(&ops.Call{Op: c}, nil, []ops.Value{got}, []ops.Value{want}, 24)
+	return checkOp(&ops.Call{Op: c}, nil, []ops.Value{got}, []ops.Value{want}, 24, 0)
 }
 
 // checkNodes compares every node's results with its reference kernel's.
@@ -457,7 +457,7 @@ func (tr *trial) checkNodes(b *bound, got, values known) error {
 			have[i] = got[t]
 		}
 		tr.stats.op(n.Call)
-		if err := checkOp(n.Call, in, have, want, tr.target.bits); err != nil {
+		if err := tr.target.check(n.Call, in, have, want, tr.stats); err != nil {
 			return &Failure{Kind: WrongOp, Op: n.Call.Op.Name, Message: fmt.Sprintf("node %d %s: %v", n.Origin, describe(n.Call), err)}
 		}
 		for i, t := range n.Out {
