@@ -147,7 +147,7 @@ demo: deps lib ## Upscale a picture with a real model, through the C API
 ##@ Testing
 
 # A software Vulkan device compiles hundreds of kernels when it has none yet.
-GO_TEST := go test -timeout 30m
+GO_TEST := go test -timeout 85m
 
 .PHONY: test
 ifneq ($(UNAME),Darwin)

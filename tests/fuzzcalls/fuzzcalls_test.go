@@ -3,10 +3,12 @@
 package fuzzcalls
 
 import (
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -15,18 +17,27 @@ import (
 // calls is about a minute's worth where two processors are free.
 const calls = "1500000"
 
-// program builds the fuzzer; with QTSACCEL_TEST_ASAN=1, with the address sanitizer.
-func program(t *testing.T) string {
-	t.Helper()
+// build builds the fuzzer, once; with QTSACCEL_TEST_ASAN=1, with the address sanitizer.
+var build = sync.OnceValues(func() (string, error) {
 	target, name := "fuzz-calls-program", "fuzz"
 	if os.Getenv("QTSACCEL_TEST_ASAN") == "1" {
 		target, name = "fuzz-calls-asan-program", "fuzz-asan"
 	}
 	root, err := filepath.Abs("../..")
+	if err != nil {
+		return "", err
+	}
+	if out, err := exec.Command("make", "-s", "-C", root, target).CombinedOutput(); err != nil {
+		return "", fmt.Errorf("make %s: %w: %s", target, err, out)
+	}
+	return filepath.Join(root, "dist", "fuzzcalls", name), nil
+})
+
+func program(t *testing.T) string {
+	t.Helper()
+	path, err := build()
 	require.NoError(t, err)
-	out, err := exec.Command("make", "-s", "-C", root, target).CombinedOutput()
-	require.NoError(t, err, "make %s: %s", target, out)
-	return filepath.Join(root, "dist", "fuzzcalls", name)
+	return path
 }
 
 func fuzz(t *testing.T, args ...string) string {

@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -98,10 +99,14 @@ func root(t *testing.T) string {
 	return dir
 }
 
+var lib = sync.OnceValues(func() ([]byte, error) {
+	return exec.Command("make", "-s", "-C", "../..", "test-lib").CombinedOutput()
+})
+
 // library makes the library with hooks for tests and gives its path.
 func library(t *testing.T) string {
 	t.Helper()
-	out, err := exec.Command("make", "-s", "-C", root(t), "test-lib").CombinedOutput()
+	out, err := lib()
 	require.NoError(t, err, "make test-lib: %s", out)
 	path := filepath.Join(root(t), "dist", "test", "libqtsaccel.so")
 	_, err = os.Stat(path) // seen by the test cache
