@@ -82,6 +82,7 @@ func pythonBindings(h *header) ([]byte, error) {
 		}
 		b.WriteString("    ]\n")
 	}
+	pythonOperators(&b)
 	b.WriteString(`
 
 class Api:

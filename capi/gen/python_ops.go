@@ -50,6 +50,20 @@ from ._graph import Graph, Operand, Tensor, add_op
 	return b.Bytes()
 }
 
+// pythonOperators writes how many outputs each operator has, and what its attributes are.
+func pythonOperators(b *bytes.Buffer) {
+	b.WriteString("\n\n# How many outputs an operator has, and the ATTR_* of its attributes.\n")
+	b.WriteString("OPERATORS: dict[str, tuple[int, dict[str, int]]] = {\n")
+	for _, op := range table() {
+		var kinds []string
+		for _, a := range op.Attrs {
+			kinds = append(kinds, fmt.Sprintf("\"%s\": %d", a.Name, a.Type))
+		}
+		fmt.Fprintf(b, "    \"%s\": (%d, {%s}),\n", op.Name, max(len(op.Outputs), 1), strings.Join(kinds, ", "))
+	}
+	b.WriteString("}\n")
+}
+
 func pythonOp(b *bytes.Buffer, op *ops.Op) {
 	var params, inputs, attrs, words []string
 	graph := "None"

@@ -286,6 +286,57 @@ def test_state(session):
         session.write("total", [1, 2, 3])
 
 
+def test_attributes_by_keyword(session):
+    rows = A.astype(np.float64)
+    want = np.exp(rows) / np.exp(rows).sum(0)
+    y = compute(session, lambda x: x.graph.op("softmax", [x], axis=0)[0], A)
+    np.testing.assert_allclose(y, want, rtol=1e-5)
+    # 2 for a real number, an axis that is left out, an array as an input, two outputs.
+    y = compute(session, lambda x: x.graph.op("scale", [x], scale=2, bias=None)[0], A)
+    np.testing.assert_array_equal(y, A * 2)
+    np.testing.assert_array_equal(compute(session, lambda x: x.graph.op("add", [x, B])[0], A), A + B)
+    y = compute(session, lambda x: x.graph.op("top_k", [x], k=1)[1], A)
+    np.testing.assert_array_equal(y[:, 0], A.argmax(1))
+    g = qa.Graph("wrong")
+    x = g.input("x", np.float32, (2, 3))
+    with pytest.raises(qa.NotFound, match="axes"):
+        g.op("softmax", [x], axes=1)
+    with pytest.raises(qa.NotFound, match="softmacks"):
+        g.op("softmacks", [x], axis=1)
+
+
+def test_shapes_as_numpy_takes_them(session):
+    for expression in (
+        lambda a: a.reshape((2, 6)).transpose((1, 0)),
+        lambda a: a.reshape([2, -1]).transpose(1, 0),
+        lambda a: a.reshape(np.array([2, 6])).T,
+    ):
+        np.testing.assert_array_equal(compute(session, expression, A), A.reshape(2, 6).T)
+
+
+def test_powers_and_magnitudes(session):
+    np.testing.assert_allclose(compute(session, lambda a: a**2, A), A**2, rtol=1e-6)
+    np.testing.assert_allclose(compute(session, lambda a: abs(a) ** 0.5, A), np.sqrt(np.abs(A)), rtol=1e-6)
+    with pytest.raises(qa.Unsupported, match=r"\*\* 3"):
+        qa.Graph("g").input("x", np.float32, (2,)) ** 3
+
+
+def test_what_is_not_known_while_a_graph_is_built():
+    x = qa.Graph("g").input("x", np.float32, (2,))
+    for use in (lambda: bool(x), lambda: x == 1, lambda: x != x, lambda: x < 1, lambda: list(x), lambda: 1 in x):
+        with pytest.raises(TypeError):
+            use()
+    assert {x: 1}[x] == 1
+
+
+def test_numbers_of_other_types_name_the_remedy():
+    x = qa.Graph("g").input("x", np.float32, (64,))
+    with pytest.raises(qa.InvalidArgument, match=r"float64; convert it with \.astype\('float32'\)"):
+        x + np.ones(64)
+    with pytest.raises(qa.InvalidArgument, match=r"uint8; convert it with \.astype\('int16'\)"):
+        qa.Graph("g").input("x", np.uint8, (64,))
+
+
 def test_errors_of_the_library():
     g = qa.Graph("bad")
     x = g.input("x", np.float32, (2, 3))

@@ -218,8 +218,13 @@ def test_closed_objects(backend):
     np.testing.assert_array_equal(plan.run({"x": [0, 1, 2, 3]})["y"], [1, 2, 3, 4])  # they keep each other alive
     plan.close()
     plan.close()
-    for call in (b.session, s.reset, lambda: plan.run({"x": [0, 1, 2, 3]}), lambda: b.report):
-        with pytest.raises(qa.Error) as e:
+    for call, what in (
+        (b.session, "Backend"),
+        (s.reset, "Session"),
+        (lambda: plan.run({"x": [0, 1, 2, 3]}), "Plan"),
+        (lambda: b.report, "Backend"),
+    ):
+        with pytest.raises(qa.Error, match=f"the {what} is closed") as e:
             call()
         assert e.value.status is qa.Status.INVALID_HANDLE
 

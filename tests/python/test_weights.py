@@ -342,3 +342,18 @@ def test_one_foreign_tensor_closes_no_file(tmp_path, session):
     assert len(qa.Weights.open(tmp_path / "saved.gguf")) == 6
     with pytest.raises(qa.Error, match="to be skipped, and has a type"):
         qa.Weights.open(path, rules=[qa.Rule("*", dtype="f16", skip=True)])
+
+
+def test_exceptions_of_files(tmp_path):
+    """Python's own exceptions catch them, the more precise ones too."""
+    with pytest.raises(FileNotFoundError) as e:
+        qa.Weights.open(tmp_path / "absent.gguf")
+    assert isinstance(e.value, qa.FileError) and e.value.status is qa.Status.IO
+    broken = tmp_path / "broken.gguf"
+    broken.write_bytes(b"GGUF\3\0\0\0and no more")
+    with pytest.raises(qa.Corrupt) as e:
+        qa.Weights.open(broken)
+    assert isinstance(e.value, ValueError)
+    with pytest.raises(RuntimeError) as e:
+        qa.Backend("cuda", device="7")
+    assert isinstance(e.value, qa.DeviceUnavailable)

@@ -1,10 +1,10 @@
-"""qtsaccel: an accelerated tensor path for inference engines.
+"""qtsaccel: run neural-network graphs on CPU, Vulkan, CUDA or Metal, with ggml's kernels.
 
     import numpy as np
     import qtsaccel as qa
     from qtsaccel import ops
 
-    backend = qa.Backend()                            # the best there is
+    backend = qa.Backend()                            # the fastest device there is
     weights = qa.Weights.open("model.gguf")
     graph = qa.Graph("head")
     x = graph.input("x", np.float32, (1, 64))
@@ -24,7 +24,24 @@ from ._bindings import DType, Status, Timing
 from ._calls import Matrix, Norm, Product, Threshold
 from ._device import Device, device_report, devices
 from ._dim import Dim
-from ._errors import Error, InvalidArgument, NotFound, NotWorthwhile, OutOfMemory, ShapeMismatch, Unsupported
+from ._errors import (
+    Cancelled,
+    Corrupt,
+    DeviceLost,
+    DeviceUnavailable,
+    Error,
+    FileError,
+    Forked,
+    InvalidArgument,
+    MissingFile,
+    NotFound,
+    NotPermitted,
+    NotWorthwhile,
+    OutOfMemory,
+    ShapeMismatch,
+    Timeout,
+    Unsupported,
+)
 from ._graph import Graph, Tensor
 from ._library import path as library_path
 from ._library import set_log_callback, version
@@ -37,15 +54,23 @@ __version__ = "0.2.0"
 
 __all__ = [
     "Backend",
+    "Cancelled",
+    "Corrupt",
     "DType",
     "Device",
+    "DeviceLost",
+    "DeviceUnavailable",
     "Dim",
     "Error",
+    "FileError",
+    "Forked",
     "Graph",
     "InvalidArgument",
     "Matrix",
+    "MissingFile",
     "Norm",
     "NotFound",
+    "NotPermitted",
     "NotWorthwhile",
     "OutOfMemory",
     "Plan",
@@ -60,6 +85,7 @@ __all__ = [
     "Tensor",
     "TensorInfo",
     "Threshold",
+    "Timeout",
     "Timing",
     "Unsupported",
     "Weights",

@@ -32,6 +32,15 @@ except ImportError:
     pass
 _OURS = {n: d for d, n in _NUMPY.items()}
 _NAMES = {d.name.lower(): d for d in DType}
+# What numpy's other element types become.
+_WIDER = {
+    "float64": "float32",
+    "bool": "int8",
+    "uint8": "int16",
+    "uint16": "int32",
+    "uint32": "int64",
+    "uint64": "int64",
+}
 
 
 def dtype_of(dtype: DTypeLike) -> DType:
@@ -45,6 +54,8 @@ def dtype_of(dtype: DTypeLike) -> DType:
     except TypeError:
         raise invalid(f"{dtype!r} is no element type; known: {', '.join(_NAMES)}") from None
     if (own := _OURS.get(wanted.newbyteorder("="))) is None:
+        if (to := _WIDER.get(wanted.newbyteorder("=").name)) is not None:
+            raise invalid(f"the library has no element type for numpy's {wanted}; convert it with .astype('{to}')")
         raise invalid(f"the library has no element type for numpy's {wanted}; known: {', '.join(_NAMES)}")
     return own
 

@@ -136,10 +136,8 @@ class _Recorder(Graph):
         super().__init__("operator")
         self.calls: list[tuple[str, list[int], Attributes, tuple[Tensor, ...]]] = []
 
-    def op(
-        self, name: str, inputs: Sequence[Tensor | None], attrs: Attributes = (), outputs: int = 1
-    ) -> tuple[Tensor, ...]:
-        made = super().op(name, inputs, attrs, outputs)
+    def _add(self, name: str, inputs: Sequence[Tensor | None], attrs: Attributes, outputs: int) -> tuple[Tensor, ...]:
+        made = super()._add(name, inputs, attrs, outputs)
         self.calls.append((name, [_bindings.NONE if t is None else t.index for t in inputs], attrs, made))
         return made
 

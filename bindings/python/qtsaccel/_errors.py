@@ -46,6 +46,42 @@ class NotWorthwhile(Error):
     """An operator call that the device declines; nothing was computed."""
 
 
+class FileError(Error, OSError):
+    """A file that could not be read or written."""
+
+
+class MissingFile(FileError, FileNotFoundError):
+    """A file that is not there."""
+
+
+class NotPermitted(FileError, PermissionError):
+    """A file that this process may not read or write."""
+
+
+class Corrupt(Error, ValueError):
+    """A file whose content is not what its format says."""
+
+
+class Cancelled(Error):
+    """A run or an upload that was cancelled."""
+
+
+class Timeout(Error, TimeoutError):
+    """A device that did not answer in time."""
+
+
+class DeviceUnavailable(Error, RuntimeError):
+    """No device that the request allows can be used."""
+
+
+class DeviceLost(Error, RuntimeError):
+    """A device that failed, and is lost to its backend."""
+
+
+class Forked(Error, RuntimeError):
+    """A call in a forked child of the process that loaded the library."""
+
+
 _CLASSES: dict[Status, type[Error]] = {
     Status.INVALID_ARGUMENT: InvalidArgument,
     Status.SHAPE_MISMATCH: ShapeMismatch,
@@ -53,12 +89,28 @@ _CLASSES: dict[Status, type[Error]] = {
     Status.OUT_OF_MEMORY: OutOfMemory,
     Status.UNSUPPORTED: Unsupported,
     Status.NOT_WORTHWHILE: NotWorthwhile,
+    Status.IO: FileError,
+    Status.CORRUPT: Corrupt,
+    Status.CANCELLED: Cancelled,
+    Status.TIMEOUT: Timeout,
+    Status.DEVICE_UNAVAILABLE: DeviceUnavailable,
+    Status.DEVICE_LOST: DeviceLost,
+    Status.FORKED: Forked,
+}
+
+# The system's own words, with which the message of an IO status ends.
+_FILES: dict[str, type[FileError]] = {
+    "no such file or directory": MissingFile,
+    "permission denied": NotPermitted,
 }
 
 
 def from_status(status: Status, message: str) -> Error:
     """The exception for a status."""
-    return _CLASSES.get(status, Error)(status, message)
+    made = _CLASSES.get(status, Error)
+    if status is Status.IO:
+        made = next((kind for words, kind in _FILES.items() if message.endswith(words)), made)
+    return made(status, message)
 
 
 def invalid(message: str) -> Error:

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable, Iterable, Sequence
+from typing import Any, NoReturn
 
 import numpy as np
 import numpy.typing as npt
 
 from . import _bindings
 from ._arrays import DTypeLike, dtype_of, shape_text
-from ._bindings import DType
+from ._bindings import DType, Status
 from ._dim import Dim, Size, c_size
-from ._errors import invalid
+from ._errors import from_status, invalid
 from ._handle import Handle
 from ._library import api, check
-from ._weights import Attributes, TensorInfo, Weights, c_attrs, c_shape, info_of
+from ._weights import Attribute, Attributes, TensorInfo, Weights, c_attrs, c_shape, info_of, kind_of
 
 _LAST = 2**40  # beyond the end of any axis
 
@@ -96,13 +97,33 @@ class Tensor:
     def __neg__(self) -> Tensor:
         return add_op(None, "neg", (self,), (), 1)[0]
 
-    def reshape(self, *shape: Size) -> Tensor:
-        """The same elements in another shape; one dimension may be -1."""
-        return add_op(None, "reshape", (self,), (("shape", _bindings.ATTR_INTS, shape),), 1)[0]
+    def __abs__(self) -> Tensor:
+        return add_op(None, "abs", (self,), (), 1)[0]
 
-    def transpose(self, *axes: int) -> Tensor:
+    def __pow__(self, power: float) -> Tensor:
+        """The square and the square root: the operators that there are."""
+        op = {2: "square", 0.5: "sqrt"}.get(power) if isinstance(power, (int, float)) else None
+        if op is None:
+            raise from_status(Status.UNSUPPORTED, f"{self!r} ** {power!r}: only 2 and 0.5 are taken")
+        return add_op(None, op, (self,), (), 1)[0]
+
+    # What a tensor holds is known when a plan runs, not while its graph is built.
+    __iter__ = None
+    __hash__ = object.__hash__
+
+    def __eq__(self, other: object) -> NoReturn:
+        raise TypeError(f"{self!r} cannot be compared while its graph is built; `is` tells whether two are the same")
+
+    def __bool__(self) -> NoReturn:
+        raise TypeError(f"{self!r} is neither true nor false while its graph is built; ops.where() chooses in a run")
+
+    def reshape(self, *shape: Size | Sequence[Size]) -> Tensor:
+        """The same elements in another shape; one dimension may be -1."""
+        return add_op(None, "reshape", (self,), (("shape", _bindings.ATTR_INTS, _flat(shape)),), 1)[0]
+
+    def transpose(self, *axes: int | Sequence[int]) -> Tensor:
         """The axes in another order; without any, reversed."""
-        order = axes or tuple(reversed(range(self.ndim)))
+        order = _flat(axes) or tuple(reversed(range(self.ndim)))
         return add_op(None, "transpose", (self,), (("axes", _bindings.ATTR_INTS, order),), 1)[0]
 
     @property
@@ -152,6 +173,11 @@ class Tensor:
             attrs[1:3] = [("start", start), ("end", end)]
         given = tuple((name, _bindings.ATTR_INT, value) for name, value in attrs if value is not None)
         return add_op(None, "slice", (self,), given, 1)[0]
+
+
+def _flat(values: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Numbers that were given one by one or, as numpy takes them too, in one sequence."""
+    return tuple(values[0]) if len(values) == 1 and isinstance(values[0], (Sequence, np.ndarray)) else values
 
 
 Operand = Tensor | npt.ArrayLike
@@ -213,10 +239,18 @@ class Graph(Handle):
         self._constants[name] = array
         return self.weight(self._constants, name)
 
-    def op(
-        self, name: str, inputs: Sequence[Tensor | None], attrs: Attributes = (), outputs: int = 1
-    ) -> tuple[Tensor, ...]:
-        """Adds an operator by name; qtsaccel.ops has a function for each."""
+    def op(self, name: str, inputs: Sequence[Operand | None], **attributes: Attribute | None) -> tuple[Tensor, ...]:
+        """Adds an operator by its name, with its attributes by theirs: g.op("softmax", [x], axis=-1).
+
+        Arrays become constants, None leaves an input or an attribute out; qtsaccel.ops has a
+        function for each operator.
+        """
+        outputs, kinds = _bindings.OPERATORS.get(name, (1, {}))
+        given = {key: value for key, value in attributes.items() if value is not None}
+        attrs = tuple((key, kinds.get(key) or kind_of(value), value) for key, value in given.items())
+        return add_op(self, name, inputs, attrs, outputs)
+
+    def _add(self, name: str, inputs: Sequence[Tensor | None], attrs: Attributes, outputs: int) -> tuple[Tensor, ...]:
         for t in inputs:
             if t is not None and t.graph is not self:
                 raise invalid(f"{name}: {t!r} is of another graph than {self.label!r}")
@@ -258,4 +292,4 @@ def add_op(
     if graph is None:
         raise invalid(f"{name}: one input at least must be a tensor of a graph")
     tensors = [x if x is None or isinstance(x, Tensor) else graph.constant(x) for x in operands]
-    return graph.op(name, tensors, attrs, outputs)
+    return graph._add(name, tensors, attrs, outputs)

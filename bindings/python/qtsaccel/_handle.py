@@ -5,9 +5,10 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Callable
 from types import TracebackType
-from typing import Any, ClassVar, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 from ._bindings import Status
+from ._errors import from_status
 from ._library import check
 
 Self = TypeVar("Self", bound="Handle")
@@ -25,8 +26,15 @@ class Handle:
     """
 
     _release: ClassVar[Callable[..., int]]
-    _value: int = 0
+    _value: int  # there while the object is open
     _owned: bool = True
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> int:
+            if name != "_value":
+                raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+            raise from_status(Status.INVALID_HANDLE, f"the {type(self).__name__} is closed")
 
     def _make(self, create: Callable[..., int], *args: Any) -> None:
         for _ in range(len(_waiting)):
@@ -47,11 +55,11 @@ class Handle:
     @property
     def closed(self) -> bool:
         """Whether it was given back."""
-        return not self._value
+        return "_value" not in self.__dict__
 
     def close(self) -> None:
         """Gives the object back; closing twice is fine."""
-        value, self._value = self._value, 0
+        value = self.__dict__.pop("_value", 0)
         if value and self._owned:
             status = type(self)._release(value)
             if status == Status.INVALID_STATE:  # in a callback; it is still there
@@ -67,7 +75,8 @@ class Handle:
         self.close()
 
     def __del__(self) -> None:
-        if self._value and self._owned:  # nobody could be told of a failure
+        value = self.__dict__.pop("_value", 0)
+        if value and self._owned:  # nobody could be told of a failure
             release = type(self)._release
-            if release(self._value) == Status.INVALID_STATE:
-                _waiting.append((release, self._value))
+            if release(value) == Status.INVALID_STATE:
+                _waiting.append((release, value))

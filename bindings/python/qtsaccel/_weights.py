@@ -70,7 +70,7 @@ Attribute = Size | float | str | Sequence[Size] | Sequence[float]
 Attributes = tuple[tuple[str, int, Attribute], ...]
 
 
-def _kind(value: Attribute) -> int:
+def kind_of(value: Attribute) -> int:
     """The type of an attribute with this value."""
     if isinstance(value, str):
         return _bindings.ATTR_STRING
@@ -267,7 +267,7 @@ class Weights(Handle):
         progress: Progress = False,
     ) -> None:
         """Writes tensors and metadata into a GGUF file; values of metadata take the place of those there are."""
-        given = tuple((key, _kind(value), value) for key, value in (metadata or {}).items())
+        given = tuple((key, kind_of(value), value) for key, value in (metadata or {}).items())
         with _told(progress) as callback:
             check(api.weights_save(self._value, os.fsencode(path), c_attrs(given), len(given), callback, None))
 
