@@ -6,6 +6,7 @@ import "C"
 import (
 	"qtsaccel/core/ops"
 	"qtsaccel/core/tensor"
+	"qtsaccel/core/weights"
 )
 
 // lowerConv1d multiplies the windows that the kernel meets with the kernel. On
@@ -27,13 +28,28 @@ func lowerConv1d(c *call) node {
 	if c.Int("groups") != 1 || c.In[1].DType != tensor.F32 || max(along.Stride, along.Before, along.After, along.Dilation) > maxSpan {
 		return none
 	}
-	if c.backend.cpu && along.Dilation == 1 {
-		return c.conv1dByWindows(along)
+	if kernel, ok := c.layout(1).(tapMajor); ok {
+		return c.conv1dByWindows(along, kernel)
 	}
 	return c.conv1dByColumns(along)
 }
 
-func (c *call) conv1dByWindows(along ops.Window) node {
+// conv1dLayout: only the CPU takes windows as they lie, and the kernel so that it meets
+// them.
+func conv1dLayout(b *Backend, c *ops.Call, input int, _ *weights.Tensor) layout {
+	along := ops.Windows(c)[0]
+	if input != 1 || !b.cpu || c.In[1].DType != tensor.F32 || c.Int("groups") != 1 || along.Dilation != 1 {
+		return nil
+	}
+	channels, row := c.In[0].Shape[1], c.In[0].Shape[1] // floats of one position
+	first, last := usedTaps(along, c.In[0].Shape[2], c.Out[0].Shape[2])
+	if (last-first)*channels%16 != 0 && channels >= 64 {
+		row = (channels + 15) / 16 * 16 // ggml's product is slow where rows are no multiple of 16
+	}
+	return tapMajor{row}
+}
+
+func (c *call) conv1dByWindows(along ops.Window, layout tapMajor) node {
 	x, k, out := c.In[0].Shape, c.In[1].Shape, c.Out[0].Shape
 	n, channels, length, outLength := x[0], x[1], x[2], out[2]
 
@@ -47,10 +63,7 @@ func (c *call) conv1dByWindows(along ops.Window) node {
 	before := max(0, -start)
 	after := max(0, start+(outLength-1)*along.Stride+taps-length)
 
-	row := channels // floats of one position
-	if wide := (channels + 15) / 16 * 16; taps*channels%16 != 0 && channels >= 64 {
-		row = wide // ggml's product is slow where rows are no multiple of 16
-	}
+	row := layout.row
 	var positions node // [n, length, channels]
 	if channels == 1 {
 		positions = c.reshape(c.in(0), n, length, 1)
@@ -69,7 +82,7 @@ func (c *call) conv1dByWindows(along ops.Window) node {
 	windows := c.view(positions, max(0, start)*step, tensor.Shape{n, outLength, taps * row},
 		[]int64{positions.stride(2), along.Stride * step, 4})
 
-	kernel := c.tapMajor(1, row) // [out channels, all taps, row]
+	kernel := c.tapMajor(1, layout) // [out channels, all taps, row]
 	kernel = c.view(kernel, first*row*4, tensor.Shape{k[0], taps * row}, []int64{k[2] * row * 4, 4})
 	bias := none
 	if c.Has(2) {

@@ -1,6 +1,10 @@
 package ggml
 
-import "qtsaccel/core/tensor"
+import (
+	"qtsaccel/core/ops"
+	"qtsaccel/core/tensor"
+	"qtsaccel/core/weights"
+)
 
 // lowerLinear: x w^T + bias. Products take the weight as it is stored, or rearranged.
 func lowerLinear(c *call) node {
@@ -14,6 +18,18 @@ func lowerLinear(c *call) node {
 		y = c.product(c.dense(c.in(1)), rows, bias)
 	}
 	return c.fromRows(y, append(x[:len(x)-1:len(x)-1], w[0]))
+}
+
+// linearLayout: what the CPU's products take rearranged.
+func linearLayout(b *Backend, c *ops.Call, input int, w *weights.Tensor) layout {
+	if input != 1 || w == nil || !b.cpu {
+		return nil
+	}
+	x := c.In[0].Shape
+	if l, ok := b.productLayout(w, x.Elements()/x.Dim(-1)); ok {
+		return l
+	}
+	return nil
 }
 
 // asRows makes one matrix of all the leading axes: ggml multiplies its rows at

@@ -8,7 +8,6 @@ import (
 	"unsafe"
 
 	"qtsaccel/core/backend"
-	"qtsaccel/core/graph"
 	"qtsaccel/core/guarded"
 	"qtsaccel/core/mem"
 	"qtsaccel/core/status"
@@ -30,14 +29,11 @@ type repackedWeight struct {
 // is rearranged; none where there is none. Whatever else reads the weight reads it as it
 // is stored.
 func (c *call) repackedProduct(i int, x, bias node) node {
-	if c.program == nil || c.program.Tensors[c.tensors[i]].Kind != graph.Weight {
-		return none
-	}
-	w := c.program.Tensors[c.tensors[i]].Weight
-	layout, ok := c.backend.productLayout(w, x.ne(1))
+	layout, ok := c.layout(i).(repacking)
 	if !ok {
 		return none
 	}
+	w := c.program.Tensors[c.tensors[i]].Weight
 	bytes, divisible, err := c.backend.repackedBytes(w.Type, layout)
 	var made weights.Copy
 	if err == nil {

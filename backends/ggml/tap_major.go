@@ -16,17 +16,17 @@ import (
 // [out, taps, row]: the channels of a tap side by side, zeros up to row.
 type tapMajor struct{ row int64 }
 
-// tapMajor gives input i, an f32 weight [out, in, taps], in that layout. A weight
+// tapMajor gives input i, an f32 weight [out, in, taps], in such a layout. A weight
 // is laid out once, whoever uses it; what a graph computes is, at each run.
-func (c *call) tapMajor(i int, row int64) node {
-	s := c.In[i].Shape
+func (c *call) tapMajor(i int, as tapMajor) node {
+	s, row := c.In[i].Shape, as.row
 	t := tensor.Type{DType: tensor.F32, Shape: tensor.Shape{s[0], s[2], row}}
 	if c.program == nil {
 		return c.leaf(t)
 	}
 	if pt := &c.program.Tensors[c.tensors[i]]; pt.Kind == graph.Weight {
 		n := c.leaf(t)
-		c.placeWeight(n, pt.Weight, tapMajor{row}, t.Bytes(), func(data []byte) (weights.Copy, error) {
+		c.placeWeight(n, pt.Weight, as, t.Bytes(), func(data []byte) (weights.Copy, error) {
 			return c.backend.newTapMajor(t, s[1], data)
 		})
 		return n
@@ -37,10 +37,6 @@ func (c *call) tapMajor(i int, row int64) node {
 	}
 	return c.pad(kernel, []int64{0, 0, 0}, []int64{0, 0, row - s[1]})
 }
-
-// laysOut says whether an operator takes a weight that is this input of it in such a
-// layout, mostly.
-func laysOut(op string, input int) bool { return op == "conv1d" && input == 1 }
 
 // newTapMajor lays a weight out and puts it on the device.
 func (b *Backend) newTapMajor(t tensor.Type, channels int64, data []byte) (weights.Copy, error) {

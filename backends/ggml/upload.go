@@ -108,7 +108,7 @@ func bytesMissing(missing []weights.Missing) int64 {
 	return n
 }
 
-// uploadWeightsOf uploads what a program takes as it is. Lowering would, too, one
+// uploadWeightsOf uploads what a program takes as it is stored. Lowering would, too, one
 // after the other.
 func (b *Backend) uploadWeightsOf(p *graph.Program) error {
 	if b.cpu {
@@ -117,7 +117,7 @@ func (b *Backend) uploadWeightsOf(p *graph.Program) error {
 	var tensors []*weights.Tensor
 	for _, n := range p.Nodes {
 		for i, t := range n.In {
-			if t >= 0 && p.Tensors[t].Kind == graph.Weight && !laysOut(n.Call.Op.Name, i) {
+			if t >= 0 && p.Tensors[t].Kind == graph.Weight && b.layoutOf(n.Call, i, p.Tensors[t].Weight) == nil {
 				tensors = append(tensors, p.Tensors[t].Weight)
 			}
 		}

@@ -17,6 +17,7 @@ import (
 	"qtsaccel/core/modelfile"
 	"qtsaccel/core/ops"
 	"qtsaccel/core/status"
+	"qtsaccel/core/tensor"
 	"qtsaccel/core/weights"
 )
 
@@ -261,4 +262,47 @@ func TestUploadOnTheCPU(t *testing.T) {
 	requireOnDevice(t, b, w, all)
 	err := b.Upload(all, func(done int64) bool { return done == 0 })
 	require.Equal(t, status.Cancelled, status.Of(err))
+}
+
+// What a lowering takes as it is stored goes with all others through pinned memory: on
+// devices other than the CPU every weight of a convolution and of a product.
+func TestUploadAheadOfLoweringOnDevice(t *testing.T) {
+	b := deviceBackend(t, Options{})
+	small(b)
+	const channels, outs, taps, length = 3, 5, 4, 33
+	kernel, projection := normal(outs*channels*taps), normal(2*length)
+	w := newWeights(t, map[string][]float32{"kernel": kernel, "projection": projection},
+		map[string]tensor.Type{"kernel": f32(outs, channels, taps), "projection": f32(2, length)})
+	g := newGraph(t)
+	weight := func(name string) ops.Ref {
+		r, err := g.Weight(w, name)
+		require.NoError(t, err)
+		return r
+	}
+	y := mustOp(t, g, "conv1d", []ops.Ref{input(t, g, "x", tensor.F32, 1, channels, length), weight("kernel")}, ops.IntsAttr("padding", 2, 1))
+	require.NoError(t, g.Output("y", mustOp(t, g, "linear", []ops.Ref{y, weight("projection")})))
+	p, err := g.Bind(nil, b.Supports)
+	require.NoError(t, err)
+	require.NoError(t, b.uploadWeightsOf(p))
+	require.Equal(t, int64(4*(len(kernel)+len(projection))), b.WeightBytes(w))
+	require.NotNil(t, b.uploads.stager, "they went through pinned memory")
+
+	x, got := normal(channels*length), make([]float32, outs*2)
+	require.NoError(t, build(t, b, newStream(t, b), g).Run(buffers(x), buffers(got), options()))
+	require.Equal(t, int64(4*(len(kernel)+len(projection))), b.WeightBytes(w), "lowering made no other copies")
+	for i := range got {
+		want := 0.0
+		for at := range length {
+			sum := 0.0
+			for c := range channels {
+				for tap := range taps {
+					if from := at + tap - 2; from >= 0 && from < length {
+						sum += float64(x[c*length+from]) * float64(kernel[(i/2*channels+c)*taps+tap])
+					}
+				}
+			}
+			want += sum * float64(projection[i%2*length+at])
+		}
+		require.InDelta(t, want, got[i], 0.2, "element %d", i) // products keep 11 bits
+	}
 }
