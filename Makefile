@@ -135,7 +135,7 @@ dist: lib static-lib bin ## Make the relocatable tarball dist/release/qtsaccel-*
 	@rm -rf $(DIST)/release && mkdir -p $(STAGE)
 	@$(MAKE) -s install PREFIX= DESTDIR=$(abspath $(STAGE)) 2>/dev/null
 	@install -m 644 README.md docs/operators.md $(STAGE)/
-	@go run ./build/release $(STAGE) $(VERSION) $(if $(filter Darwin,$(UNAME)),$(GGML_DARWIN_VERSION),$(GGML_VERSION)) $(LIB)
+	@go run ./build/release $(STAGE) $(VERSION) $(if $(filter Darwin,$(UNAME)),$(GGML_DARWIN_VERSION),$(GGML_VERSION)) $(LIB) $(DIST)/bin/qtsaccel
 	@tar -C $(DIST)/release --sort=name --owner=0 --group=0 --numeric-owner --mtime=@0 -cf - $(RELEASE) | gzip -n >$(STAGE).tar.gz
 	@rm -rf $(STAGE) && cd $(DIST)/release && sha256sum $(RELEASE).tar.gz | tee $(RELEASE).tar.gz.sha256
 

@@ -15,19 +15,22 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime/debug"
+	"slices"
 	"sort"
 	"strings"
 )
 
 func main() {
-	if len(os.Args) != 5 {
-		fmt.Fprintln(os.Stderr, "usage: release STAGE VERSION GGML_VERSION LIBRARY")
+	if len(os.Args) < 5 {
+		fmt.Fprintln(os.Stderr, "usage: release STAGE VERSION GGML_VERSION BINARY...")
 		os.Exit(2)
 	}
-	if err := release(os.Args[1], os.Args[2], os.Args[3], os.Args[4]); err != nil {
+	if err := release(os.Args[1], os.Args[2], os.Args[3], os.Args[4:]); err != nil {
 		fmt.Fprintln(os.Stderr, "release:", err)
 		os.Exit(1)
 	}
@@ -40,8 +43,8 @@ type component struct {
 	where                  string // a package URL
 }
 
-func release(stage, version, ggml, library string) error {
-	parts, err := components(version, ggml, library)
+func release(stage, version, ggml string, binaries []string) error {
+	parts, err := components(version, ggml, binaries)
 	if err != nil {
 		return err
 	}
@@ -79,26 +82,39 @@ func release(stage, version, ggml, library string) error {
 	return os.WriteFile(filepath.Join(stage, "SHA256SUMS"), []byte(lines.String()), 0o644)
 }
 
-// licences are those of the modules that the library is built with; one that is not
-// here must be looked at before it is shipped.
-var licences = map[string]string{"github.com/ebitengine/purego": "Apache-2.0"}
+// licences are those of the modules that library and tool are built with; one that is
+// not here must be looked at before it is shipped.
+var licences = map[string]string{
+	"github.com/ebitengine/purego": "Apache-2.0",
+	"github.com/spf13/cobra":       "Apache-2.0",
+	"github.com/spf13/pflag":       "BSD-3-Clause",
+}
 
-func components(version, ggml, library string) ([]component, error) {
+// components are the product, ggml, and what is inside of Go binaries.
+func components(version, ggml string, binaries []string) ([]component, error) {
 	parts := []component{
 		{"qtsaccel", version, "MIT", "LICENSE", ""},
 		{"ggml", ggml, "MIT", "dist/licenses/ggml.txt", "pkg:github/ggml-org/ggml@v" + ggml},
 	}
-	info, err := buildinfo.ReadFile(library)
-	if err != nil {
-		return nil, err
+	modules := map[string]*debug.Module{}
+	compiler := ""
+	for _, b := range binaries {
+		info, err := buildinfo.ReadFile(b)
+		if err != nil {
+			return nil, err
+		}
+		compiler = strings.TrimPrefix(info.GoVersion, "go")
+		for _, m := range info.Deps {
+			modules[m.Path] = m
+		}
 	}
 	goroot, err := output("go", "env", "GOROOT")
 	if err != nil {
 		return nil, err
 	}
-	compiler := strings.TrimPrefix(info.GoVersion, "go")
 	parts = append(parts, component{"go", compiler, "BSD-3-Clause", filepath.Join(goroot, "LICENSE"), "pkg:generic/go@" + compiler})
-	for _, m := range info.Deps {
+	for _, path := range slices.Sorted(maps.Keys(modules)) {
+		m := modules[path]
 		licence, ok := licences[m.Path]
 		if !ok {
 			return nil, fmt.Errorf("the licence of %s is not known to this program", m.Path)
@@ -107,7 +123,11 @@ func components(version, ggml, library string) ([]component, error) {
 		if err != nil {
 			return nil, err
 		}
-		parts = append(parts, component{m.Path, m.Version, licence, filepath.Join(folder, "LICENSE"), "pkg:golang/" + m.Path + "@" + m.Version})
+		texts, err := filepath.Glob(filepath.Join(folder, "LICENSE*"))
+		if err != nil || len(texts) != 1 {
+			return nil, fmt.Errorf("%s has %d files LICENSE*, not one", m.Path, len(texts))
+		}
+		parts = append(parts, component{m.Path, m.Version, licence, texts[0], "pkg:golang/" + m.Path + "@" + m.Version})
 	}
 	return parts, nil
 }

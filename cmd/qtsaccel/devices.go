@@ -1,34 +1,33 @@
 package main
 
 import (
-	"encoding/json"
-	"flag"
 	"io"
+
+	"github.com/spf13/cobra"
 )
 
-func devices(args []string, out io.Writer) error {
-	f := flag.NewFlagSet("devices", flag.ContinueOnError)
-	asJSON := f.Bool("json", false, "write JSON")
+func devices() *cobra.Command {
+	var asJSON bool
 	var p places
-	p.register(f)
-	f.StringVar(&p.request.Probe, "probe", "", "whether GPUs are proven: `mode` require, auto or off (default: $QTSACCEL_PROBE, or auto)")
-	if err := parse(f, args); err != nil {
-		return err
+	c := &cobra.Command{
+		Use:   "devices",
+		Short: "List available devices, and why others are not",
+		Args:  cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			set, request := p.open()
+			list, err := set.List(request)
+			if err != nil {
+				return err
+			}
+			if asJSON {
+				return writeJSON(c.OutOrStdout(), list)
+			}
+			_, err = io.WriteString(c.OutOrStdout(), list.Text())
+			return err
+		},
 	}
-	set, request := p.open()
-	list, err := set.List(request)
-	if err != nil {
-		return err
-	}
-	if *asJSON {
-		return writeJSON(out, list)
-	}
-	_, err = io.WriteString(out, list.Text())
-	return err
-}
-
-func writeJSON(out io.Writer, v any) error {
-	e := json.NewEncoder(out)
-	e.SetIndent("", "  ")
-	return e.Encode(v)
+	c.Flags().BoolVar(&asJSON, "json", false, "write JSON")
+	c.Flags().StringVar(&p.request.Probe, "probe", "", "whether GPUs are self-tested: `MODE` require, auto or off (default $QTSACCEL_PROBE, or auto)")
+	p.register(c.Flags())
+	return c
 }

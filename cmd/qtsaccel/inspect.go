@@ -1,38 +1,35 @@
 package main
 
 import (
-	"flag"
 	"fmt"
 	"io"
-	"slices"
 	"strings"
 	"text/tabwriter"
 
+	"github.com/spf13/cobra"
+
 	"qtsaccel/core/modelfile"
-	"qtsaccel/core/status"
 )
 
-func inspect(args []string, out io.Writer) error {
-	f := flag.NewFlagSet("inspect", flag.ContinueOnError)
-	asJSON := f.Bool("json", false, "write JSON, with metadata whole")
-	var path string
-	if i := slices.IndexFunc(args, func(a string) bool { return !strings.HasPrefix(a, "-") }); i >= 0 {
-		path, args = args[i], slices.Delete(slices.Clone(args), i, i+1)
+func inspect() *cobra.Command {
+	var asJSON bool
+	c := &cobra.Command{
+		Use:   "inspect FILE",
+		Short: "List the tensors and metadata of a GGUF or safetensors file, or of the index of several",
+		Args:  cobra.ExactArgs(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			contents, err := modelfile.Inspect(args[0])
+			if err != nil {
+				return err
+			}
+			if asJSON {
+				return writeJSON(c.OutOrStdout(), contents)
+			}
+			return writeContents(c.OutOrStdout(), contents)
+		},
 	}
-	if err := parse(f, args); err != nil {
-		return err
-	}
-	if path == "" {
-		return status.Errorf(status.InvalidArgument, "inspect takes a GGUF or safetensors file, or the index of several")
-	}
-	c, err := modelfile.Inspect(path)
-	if err != nil {
-		return err
-	}
-	if *asJSON {
-		return writeJSON(out, c)
-	}
-	return writeContents(out, c)
+	c.Flags().BoolVar(&asJSON, "json", false, "write JSON, with metadata whole")
+	return c
 }
 
 // maxShown is how much of a metadata value the table shows.

@@ -2,8 +2,6 @@ package main
 
 import (
 	"encoding/json"
-	"errors"
-	"flag"
 	"os"
 	"path/filepath"
 	"strings"
@@ -73,5 +71,26 @@ func TestWrongInspections(t *testing.T) {
 		require.Equal(t, c.code, status.Of(err), "%v: %v", c.args, err)
 		require.Empty(t, out.String())
 	}
-	require.True(t, errors.Is(dispatch([]string{"inspect", "--help"}, &strings.Builder{}), flag.ErrHelp))
+}
+
+// Whoever asks for help or the version gets it, and status 0.
+func TestHelpAndVersion(t *testing.T) {
+	for _, c := range []struct {
+		args  []string
+		words []string
+	}{
+		{[]string{"--help"}, []string{"devices ", "inspect ", "probe ", "completion "}},
+		{[]string{"inspect", "--help"}, []string{"qtsaccel inspect FILE", "--json"}},
+		{[]string{"probe", "-h"}, []string{"--api API", "--clear"}},
+		{[]string{"--version"}, []string{"qtsaccel " + libraryVersion()}},
+		{[]string{"completion", "bash"}, []string{"__start_qtsaccel"}},
+	} {
+		var out strings.Builder
+		require.NoError(t, dispatch(c.args, &out))
+		for _, w := range c.words {
+			require.Contains(t, out.String(), w)
+		}
+		require.NotContains(t, out.String(), "lines-fd", "what is the library's own is nobody's")
+	}
+	require.ErrorContains(t, dispatch([]string{"inspekt"}, &strings.Builder{}), `unknown command "inspekt" for "qtsaccel"; did you mean inspect; see`)
 }

@@ -1,9 +1,10 @@
 package main
 
 import (
-	"flag"
 	"os"
 	"path/filepath"
+
+	"github.com/spf13/pflag"
 
 	"qtsaccel/backends/environment"
 	"qtsaccel/backends/ggml"
@@ -14,9 +15,9 @@ import (
 // places are the options that say where plugins are and how far they are trusted.
 type places struct{ request choice.Request }
 
-func (p *places) register(f *flag.FlagSet) {
+func (p *places) register(f *pflag.FlagSet) {
 	f.StringVar(&p.request.PluginDir, "plugin-dir", "",
-		"the `folder` with ggml's libraries (default: $QTSACCEL_PLUGIN_DIR, beside the tool, or ../lib/qtsaccel)")
+		"the `FOLDER` with ggml's libraries (default $QTSACCEL_PLUGIN_DIR, beside the tool, or ../lib/qtsaccel)")
 }
 
 // open gives the backends and the request, with the folder in which an installation

@@ -1,85 +1,70 @@
-// Command qtsaccel tells about the devices of a machine, and proves them: the
-// library runs "qtsaccel probe" in a child process before it loads a GPU's plugin.
+// Command qtsaccel tells about the devices of a machine and about files of weights, and
+// tests GPUs: the library runs "qtsaccel probe" in a child process before it loads a
+// GPU's plugin.
 //
-// To add a command, write it in a file of its own and name it in the table below.
+// To add a command, write it in a file of its own and name it in tool.
 package main
 
 import (
-	"errors"
-	"flag"
+	"encoding/json"
 	"fmt"
 	"io"
 	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
 
 	"qtsaccel/core/status"
 )
 
-// command is one thing that the tool does.
-type command struct {
-	name    string
-	summary string
-	run     func(args []string, out io.Writer) error
-}
-
-var commands = []command{
-	{"devices", "list the devices of this machine, and why others are absent", devices},
-	{"inspect", "list the tensors and the metadata of a file of weights", inspect},
-	{"probe", "prove the GPUs with their plugins, or forget what was found (--clear)", probeCommand},
-	{"version", "tell the versions of the library and of ggml", version},
-}
-
 func main() {
 	if err := dispatch(os.Args[1:], os.Stdout); err != nil {
-		if !errors.Is(err, flag.ErrHelp) {
-			fmt.Fprintf(os.Stderr, "qtsaccel: %v\n", err)
-		}
+		fmt.Fprintf(os.Stderr, "qtsaccel: %v\n", err)
 		os.Exit(exitCode(err))
 	}
 }
 
-func dispatch(args []string, out io.Writer) error {
-	if len(args) == 0 {
-		usage(os.Stderr)
-		return flag.ErrHelp
+// tool has all commands.
+func tool() *cobra.Command {
+	root := &cobra.Command{
+		Use:     "qtsaccel",
+		Short:   "List devices, test them, and look into weight files",
+		Version: libraryVersion(),
+		// Whoever gets an error wants that, and main prints it.
+		SilenceErrors: true,
+		SilenceUsage:  true,
 	}
-	for _, c := range commands {
-		if c.name == args[0] {
-			return c.run(args[1:], out)
-		}
-	}
-	switch args[0] {
-	case "help", "-h", "-help", "--help":
-		usage(out)
-		return nil
-	}
-	return status.Errorf(status.InvalidArgument, "unknown command %q; \"qtsaccel help\" lists the known ones", args[0])
+	root.SetVersionTemplate("{{.Name}} {{.Version}}\n")
+	root.AddCommand(devices(), inspect(), probeCommand(), version())
+	return root
 }
 
-func usage(w io.Writer) {
-	fmt.Fprintln(w, "usage: qtsaccel <command> [options]; \"qtsaccel <command> --help\" lists a command's options")
-	for _, c := range commands {
-		fmt.Fprintf(w, "  %-8s %s\n", c.name, c.summary)
+// dispatch runs a command line. Where it is wrong, no command has run.
+func dispatch(args []string, out io.Writer) error {
+	root, ran := tool(), false
+	root.PersistentPreRun = func(*cobra.Command, []string) { ran = true }
+	root.SetArgs(args)
+	root.SetOut(out)
+	err := root.Execute()
+	if err != nil && !ran {
+		return status.Errorf(status.InvalidArgument, "%s; see qtsaccel --help", onOneLine.Replace(err.Error()))
 	}
+	return err
 }
+
+// onOneLine makes a line of a wrong call's error and of what is suggested instead.
+var onOneLine = strings.NewReplacer("\n\nDid you mean this?\n\t", "; did you mean ", "\n\t", ", ", "\n", "")
 
 // exitCode is 2 for a wrong call, 1 for all else.
 func exitCode(err error) int {
-	if errors.Is(err, flag.ErrHelp) || status.Of(err) == status.InvalidArgument {
+	if status.Of(err) == status.InvalidArgument {
 		return 2
 	}
 	return 1
 }
 
-// parse reads a command's options; it takes no other arguments.
-func parse(f *flag.FlagSet, args []string) error {
-	if err := f.Parse(args); err != nil {
-		if errors.Is(err, flag.ErrHelp) {
-			return err
-		}
-		return status.Errorf(status.InvalidArgument, "%w", err)
-	}
-	if f.NArg() > 0 {
-		return status.Errorf(status.InvalidArgument, "%s takes no argument %q", f.Name(), f.Arg(0))
-	}
-	return nil
+func writeJSON(out io.Writer, v any) error {
+	e := json.NewEncoder(out)
+	e.SetIndent("", "  ")
+	return e.Encode(v)
 }

@@ -1,62 +1,83 @@
 package main
 
 import (
-	"flag"
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/spf13/cobra"
 
 	"qtsaccel/backends/environment"
 	"qtsaccel/backends/probe"
 	"qtsaccel/core/status"
 )
 
-func probeCommand(args []string, out io.Writer) error {
-	f := flag.NewFlagSet("probe", flag.ContinueOnError)
-	api := f.String("api", "", "the `API` to probe: cuda or vulkan (default: both)")
-	asJSON := f.Bool("json", false, "write JSON")
-	clearing := f.Bool("clear", false, "forget what earlier probes found, and do nothing else")
-	software := f.Bool("software", false, "prove software devices, too: that may take a minute")
-	var p places
-	p.register(f)
-	// The rest is between the library and its child.
-	fd := f.Int("lines-fd", -1, "be the child: write lines to this `descriptor`")
-	limit := f.Duration("limit", 0, "the child ends itself after this `time`")
-	skip := f.String("skip", "", "`indices` of devices that the child leaves alone")
-	if err := parse(f, args); err != nil {
-		return err
+// probeOptions are the command's, and those between the library and its child.
+type probeOptions struct {
+	places
+	api                        string
+	asJSON, clearing, software bool
+	fd                         int
+	limit                      time.Duration
+	skip                       string
+}
+
+func probeCommand() *cobra.Command {
+	var o probeOptions
+	c := &cobra.Command{
+		Use:   "probe",
+		Short: "Self-test GPUs with their plugins, or clear the cached results",
+		Args:  cobra.NoArgs,
+		RunE:  func(c *cobra.Command, _ []string) error { return o.run(c.OutOrStdout()) },
 	}
-	if *clearing {
+	f := c.Flags()
+	f.StringVar(&o.api, "api", "", "the `API` to probe: cuda or vulkan (default both)")
+	f.BoolVar(&o.asJSON, "json", false, "write JSON")
+	f.BoolVar(&o.clearing, "clear", false, "clear the cached results, and do nothing else")
+	f.BoolVar(&o.software, "software", false, "test software devices, too, which may take a minute")
+	o.register(f)
+	f.IntVar(&o.fd, "lines-fd", -1, "be the child: write lines to this descriptor")
+	f.DurationVar(&o.limit, "limit", 0, "the child ends itself after this time")
+	f.StringVar(&o.skip, "skip", "", "indices of devices that the child leaves alone")
+	for _, name := range []string{"lines-fd", "limit", "skip"} {
+		f.Lookup(name).Hidden = true
+	}
+	return c
+}
+
+func (o *probeOptions) run(out io.Writer) error {
+	if o.clearing {
 		return probe.ClearCache(environment.Get)
 	}
 	apis := []string{"cuda", "vulkan"}
-	if *api != "" {
-		if *api != "cuda" && *api != "vulkan" {
-			return status.Errorf(status.InvalidArgument, "unknown API %q; known: cuda, vulkan", *api)
+	if o.api != "" {
+		if !slices.Contains(apis, o.api) {
+			return status.Errorf(status.InvalidArgument, "unknown API %q; known: %s", o.api, strings.Join(apis, ", "))
 		}
-		apis = []string{*api}
+		apis = []string{o.api}
 	}
-	if *fd >= 0 {
-		indices, err := parseIndices(*skip)
+	if o.fd >= 0 {
+		indices, err := parseIndices(o.skip)
 		if err != nil {
 			return err
 		}
-		task := probe.Task{API: apis[0], PluginDir: p.request.PluginDir, Software: *software, Skip: indices, Limit: *limit}
-		return probe.Child(task, os.Stdin, os.NewFile(uintptr(*fd), "lines"))
+		task := probe.Task{API: apis[0], PluginDir: o.request.PluginDir, Software: o.software, Skip: indices, Limit: o.limit}
+		return probe.Child(task, os.Stdin, os.NewFile(uintptr(o.fd), "lines"))
 	}
-	set, request := p.open()
+	set, request := o.open()
 	var verdicts []*probe.Verdict
 	for _, api := range apis {
-		v, err := set.Probe(request, api, *software)
+		v, err := set.Probe(request, api, o.software)
 		if err != nil {
 			return err
 		}
 		verdicts = append(verdicts, v)
 	}
-	if *asJSON {
+	if o.asJSON {
 		return writeJSON(out, verdicts)
 	}
 	for _, v := range verdicts {
@@ -71,11 +92,11 @@ func writeVerdict(out io.Writer, v *probe.Verdict) {
 		f := &v.Findings[i]
 		switch {
 		case f.Proven:
-			fmt.Fprintf(out, "  %v (%s): proven\n", f, f.Name)
+			fmt.Fprintf(out, "  %v (%s): passed the self-test\n", f, f.Name)
 		case f.Reason != "":
 			fmt.Fprintf(out, "  %v (%s): %s\n", f, f.Name, f.Reason)
 		default:
-			fmt.Fprintf(out, "  %v (%s): not proven\n", f, f.Name)
+			fmt.Fprintf(out, "  %v (%s): not tested\n", f, f.Name)
 		}
 	}
 	if v.Reason != "" {

@@ -4,20 +4,32 @@ package main
 import "C"
 
 import (
-	"flag"
 	"fmt"
 	"io"
 	"runtime"
+
+	"github.com/spf13/cobra"
 )
 
-func version(args []string, out io.Writer) error {
-	f := flag.NewFlagSet("version", flag.ContinueOnError)
-	asJSON := f.Bool("json", false, "write JSON")
+func libraryVersion() string {
+	return fmt.Sprintf("%d.%d.%d", C.QTSA_VERSION_MAJOR, C.QTSA_VERSION_MINOR, C.QTSA_VERSION_PATCH)
+}
+
+func version() *cobra.Command {
+	var asJSON bool
 	var p places
-	p.register(f)
-	if err := parse(f, args); err != nil {
-		return err
+	c := &cobra.Command{
+		Use:   "version",
+		Short: "Print the versions of the library and of ggml, and where ggml is",
+		Args:  cobra.NoArgs,
+		RunE:  func(c *cobra.Command, _ []string) error { return writeVersion(c.OutOrStdout(), &p, asJSON) },
 	}
+	c.Flags().BoolVar(&asJSON, "json", false, "write JSON")
+	p.register(c.Flags())
+	return c
+}
+
+func writeVersion(out io.Writer, p *places, asJSON bool) error {
 	set, request := p.open()
 	v := struct {
 		Qtsaccel string `json:"qtsaccel"`
@@ -27,7 +39,7 @@ func version(args []string, out io.Writer) error {
 		Go       string `json:"go"`
 		Platform string `json:"platform"`
 	}{
-		Qtsaccel: fmt.Sprintf("%d.%d.%d", C.QTSA_VERSION_MAJOR, C.QTSA_VERSION_MINOR, C.QTSA_VERSION_PATCH),
+		Qtsaccel: libraryVersion(),
 		Go:       runtime.Version(),
 		Platform: runtime.GOOS + "/" + runtime.GOARCH,
 	}
@@ -37,7 +49,7 @@ func version(args []string, out io.Writer) error {
 	} else {
 		v.GGML, v.Plugins = library.Version, library.Dir
 	}
-	if *asJSON {
+	if asJSON {
 		return writeJSON(out, v)
 	}
 	fmt.Fprintf(out, "qtsaccel %s (%s, %s)\n", v.Qtsaccel, v.Go, v.Platform)

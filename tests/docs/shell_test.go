@@ -81,7 +81,7 @@ var (
 	targetForm = regexp.MustCompile(`(?m)^([a-z][\w ./-]*):`)
 	setForm    = regexp.MustCompile(`^[A-Z_]\w*=`)
 	partForm   = regexp.MustCompile(`&&|\|\||[|;\n]`)
-	flagForm   = regexp.MustCompile(`(?m)^  -([\w-]+)`)
+	flagForm   = regexp.MustCompile(`(?m)^ .*?--([\w-]+)`)
 )
 
 // elsewhere are commands that need not be on the machine that tests.
@@ -141,9 +141,9 @@ func requireTargets(t *testing.T, b *markdown.Block, words []string) {
 func requireTool(t *testing.T, b *markdown.Block, words []string) {
 	t.Helper()
 	require.NotEmpty(t, words, b.Where())
-	// Its exit status is that of wrong usage.
-	help, _ := exec.CommandContext(t.Context(), filepath.Join(root(t), "dist", "bin", "qtsaccel"), words[0], "--help").CombinedOutput()
-	require.Contains(t, string(help), "Usage of "+words[0], b.Where())
+	help, err := exec.CommandContext(t.Context(), filepath.Join(root(t), "dist", "bin", "qtsaccel"), words[0], "--help").CombinedOutput()
+	require.NoError(t, err, "%s: %s", b.Where(), help)
+	require.Contains(t, string(help), "qtsaccel "+words[0], b.Where())
 	var flags []string
 	for _, m := range flagForm.FindAllStringSubmatch(string(help), -1) {
 		flags = append(flags, m[1])
