@@ -10,8 +10,8 @@
 // (kernel.cpp): an operator that is one call of a kernel needs nothing here.
 //
 // To lower one more operator, write a function in the file of its family and name
-// it in the table of lower.go. To call one more function of ggml, add it to
-// symbols.h.
+// it in the table of lower.go. To use one more operator of ggml, add it to ops.list;
+// another function, to symbols.h.
 package ggml
 
 // #include "shim.h"

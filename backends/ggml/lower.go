@@ -85,7 +85,7 @@ var none node
 
 // lowering collects the graph of one program, or of one call on trial.
 type lowering struct {
-	b       *C.struct_shim_builder
+	ggmlOps
 	backend *Backend
 	copies  map[node]node    // dense copies of nodes
 	masks   map[maskKey]node // by what they are made of
@@ -103,7 +103,7 @@ type lowering struct {
 }
 
 func newLowering(b *Backend) *lowering {
-	return &lowering{b: C.shim_builder_new(), backend: b, copies: map[node]node{}, masks: map[maskKey]node{}, angles: map[ropeKey]node{}}
+	return &lowering{ggmlOps: ggmlOps{C.shim_builder_new()}, backend: b, copies: map[node]node{}, masks: map[maskKey]node{}, angles: map[ropeKey]node{}}
 }
 
 // call is one operator's use while it is lowered.
@@ -135,7 +135,7 @@ func (c *call) index(i int) node {
 	case c.program.Tensors[c.tensors[i]].Kind == graph.Input:
 		return c.narrowInput(c.tensors[i])
 	}
-	return c.lowHalves(c.in(i))
+	return c.copy(c.asI32(c.in(i)))
 }
 
 // tryLower says whether a call can be lowered: it is, into a graph that is thrown

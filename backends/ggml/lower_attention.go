@@ -84,7 +84,7 @@ func lowerAttention(c *call) node {
 		}
 		// A row of minus infinities would be NaN: of the greatest numbers it is a mean, which
 		// is taken away where no key is seen.
-		mask = node{C.shim_clamp(c.b, given.t, -math.MaxFloat32, math.MaxFloat32)}
+		mask = c.clamp(given, -math.MaxFloat32, math.MaxFloat32)
 		out := c.unary(C.GGML_UNARY_OP_STEP, c.scale(given, -1, -math.MaxFloat32))
 		seen = c.maxRows(c.scale(out, -1, 1)) // [t, 1]
 	}

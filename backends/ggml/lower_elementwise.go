@@ -45,17 +45,13 @@ func unary(op C.int32_t) lowerFunc {
 }
 
 // elementwise lowers an operator that has a function of its own in ggml.
-func elementwise(f func(b *C.struct_shim_builder, x *C.struct_ggml_tensor) *C.struct_ggml_tensor) lowerFunc {
+func elementwise(f func(l *lowering, x node) node) lowerFunc {
 	return one(func(c *call) node {
-		return c.inMemoryOrder(func(x node, _ ...node) node { return node{f(c.b, c.rows(x).t)} }, c.in(0))
+		return c.inMemoryOrder(func(x node, _ ...node) node { return f(c.lowering, c.rows(x)) }, c.in(0))
 	})
 }
 
 func init() {
-	type (
-		graph = *C.struct_shim_builder
-		ten   = *C.struct_ggml_tensor
-	)
 	maps.Copy(lowerings, map[string]lowerFunc{
 		"add": broadcast(true, (*lowering).add),
 		"sub": broadcast(false, (*lowering).sub),
@@ -72,11 +68,11 @@ func init() {
 		"exp":      unary(C.GGML_UNARY_OP_EXP),
 		"softplus": unary(C.GGML_UNARY_OP_SOFTPLUS),
 
-		"square": elementwise(func(b graph, x ten) ten { return C.shim_sqr(b, x) }),
-		"sqrt":   elementwise(func(b graph, x ten) ten { return C.shim_sqrt(b, x) }),
-		"log":    elementwise(func(b graph, x ten) ten { return C.shim_log(b, x) }),
-		"sin":    elementwise(func(b graph, x ten) ten { return C.shim_sin(b, x) }),
-		"cos":    elementwise(func(b graph, x ten) ten { return C.shim_cos(b, x) }),
+		"square": elementwise((*lowering).sqr),
+		"sqrt":   elementwise((*lowering).sqrt),
+		"log":    elementwise((*lowering).log),
+		"sin":    elementwise((*lowering).sin),
+		"cos":    elementwise((*lowering).cos),
 	})
 }
 
@@ -106,17 +102,17 @@ func lowerRelu(c *call) node {
 }
 
 func lowerLeakyRelu(c *call) node {
-	return node{C.shim_leaky_relu(c.b, c.dense(c.in(0)).t, C.float(c.Real("negative_slope")))}
+	return c.leakyRelu(c.dense(c.in(0)), c.Real("negative_slope"))
 }
 
 func lowerClamp(c *call) node {
-	return node{C.shim_clamp(c.b, c.dense(c.in(0)).t, C.float(c.Real("min")), C.float(c.Real("max")))}
+	return c.clamp(c.dense(c.in(0)), c.Real("min"), c.Real("max"))
 }
 
 func lowerScale(c *call) node { return c.scale(c.dense(c.in(0)), c.Real("scale"), c.Real("bias")) }
 
 func lowerSwiglu(c *call) node {
-	return node{C.shim_swiglu(c.b, c.dense(c.in(0)).t, c.dense(c.in(1)).t)}
+	return c.swiglu(c.dense(c.in(0)), c.dense(c.in(1)))
 }
 
 func lowerCast(c *call) node {

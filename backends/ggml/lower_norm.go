@@ -91,7 +91,7 @@ func (c *call) reduceRows(f func(l *lowering, x node) node) node {
 func lowerCumsum(c *call) node {
 	rank := len(c.In[0].Shape)
 	if !c.backend.cpu {
-		y := node{C.shim_cumsum(c.b, c.dense(c.lastAxis(c.in(0), c.Axis(), rank)).t)}
+		y := c.cumsum(c.dense(c.lastAxis(c.in(0), c.Axis(), rank)))
 		return c.lastAxis(y, c.Axis(), rank)
 	}
 	axis := C.int32_t(rank - 1 - c.Axis())

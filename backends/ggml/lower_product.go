@@ -32,9 +32,9 @@ func (l *lowering) ggmlProduct(w, x, bias node) node { return l.ggmlProductOf(w,
 
 // ggmlProductOf is ggmlProduct with a weight that is given rearranged and as it is stored.
 func (l *lowering) ggmlProductOf(w, stored, x, bias node) node {
-	y := node{C.shim_mul_mat(l.b, w.t, x.t)}
+	y := l.ggmlMulMat(w, x)
 	if l.backend.cpu && x.is(tensor.F32) && !w.is(tensor.F32) {
-		return node{C.shim_checked(l.b, y.t, x.t, stored.t, bias.t)}
+		return l.checked(y, x, stored, bias)
 	}
 	if bias != none {
 		y = l.add(y, bias)

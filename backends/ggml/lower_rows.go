@@ -65,7 +65,7 @@ func lowerTopK(c *call) []node {
 	part := func(i int64) node {
 		return c.view(both, i*rows*k*4, tensor.Shape{rows, k}, []int64{k * 4, 4})
 	}
-	return []node{c.reshape(part(0), out...), c.reshape(node{C.shim_as_i32(c.b, part(1).t)}, out...)}
+	return []node{c.reshape(part(0), out...), c.reshape(c.asI32(part(1)), out...)}
 }
 
 // maxRows gives the largest element of each row.
@@ -74,5 +74,5 @@ func (l *lowering) maxRows(x node) node {
 		s := tensor.Shape{x.ne(3), x.ne(2), x.ne(1), 1}
 		return l.kernel("row_max", tensor.Type{DType: tensor.F32, Shape: s}, noNumbers, x)
 	}
-	return node{C.shim_row_max(l.b, x.t)}
+	return l.rowMax(x)
 }

@@ -121,7 +121,7 @@ func lowerPad(c *call) node {
 		if max(before[rank-1], after[rank-1]) > math.MaxInt32 {
 			return none
 		}
-		return c.padReflect(c.dense(c.in(0)), before[rank-1], after[rank-1])
+		return c.padReflect(c.dense(c.in(0)), C.int32_t(before[rank-1]), C.int32_t(after[rank-1]))
 	}
 	for i := range before {
 		if max(before[i], after[i]) > math.MaxInt32 {

@@ -23,10 +23,10 @@ func (l *lowering) inMemoryOrder(f func(x node, others ...node) node, x node, ot
 	}
 	permuted := make([]node, len(others))
 	for i, o := range others {
-		permuted[i] = node{C.shim_permute(l.b, o.t, &there[0])}
+		permuted[i] = l.permute(o, &there)
 	}
-	y := f(node{C.shim_permute(l.b, x.t, &there[0])}, permuted...)
-	return node{C.shim_permute(l.b, y.t, &back[0])}
+	y := f(l.permute(x, &there), permuted...)
+	return l.permute(y, &back)
 }
 
 // memoryOrder lists ggml's axes by stride, innermost first. Axes of one element stay

@@ -12,6 +12,11 @@ import "qtsaccel/core/tensor"
 // and axes are given row-major here, as everywhere but in ggml.
 type node struct{ t *C.struct_ggml_tensor }
 
+// ggmlOps makes tensors of ggml's operators, by ops.list.
+//
+//go:generate go run ./gen ops.list .
+type ggmlOps struct{ b *C.struct_shim_builder }
+
 // strides and the like ask the tensor itself; after a failed call there is none,
 // and any answer will do.
 func (n node) ne(axis int) int64 {
@@ -47,26 +52,6 @@ func (n node) packed() bool { return n.t == nil || n.stride(0) == int64(C.shim_t
 func (l *lowering) leaf(t tensor.Type) node {
 	ne := extents(t.Shape)
 	return node{C.shim_leaf(l.b, dtypes[t.DType], &ne[0])}
-}
-
-// Element by element. The second operand may be broadcast along axes where it is
-// 1; the first has the result's shape.
-func (l *lowering) add(x, y node) node { return node{C.shim_add(l.b, x.t, y.t)} }
-func (l *lowering) sub(x, y node) node { return node{C.shim_sub(l.b, x.t, y.t)} }
-func (l *lowering) mul(x, y node) node { return node{C.shim_mul(l.b, x.t, y.t)} }
-func (l *lowering) div(x, y node) node { return node{C.shim_div(l.b, x.t, y.t)} }
-
-// unary applies one of GGML_UNARY_OP_*.
-func (l *lowering) unary(op C.int32_t, x node) node { return node{C.shim_unary(l.b, op, x.t)} }
-
-func (l *lowering) scale(x node, scale, bias float64) node {
-	return node{C.shim_scale(l.b, x.t, C.float(scale), C.float(bias))}
-}
-
-// expand repeats x along axes where it is 1, to a shape.
-func (l *lowering) expand(x node, s tensor.Shape) node {
-	ne := extents(s)
-	return node{C.shim_repeat(l.b, x.t, &ne[0])}
 }
 
 // dense gives x with its elements in order: x itself, or a copy that its other
@@ -108,11 +93,8 @@ func (l *lowering) aligned(x node) bool {
 	return l.backend.cpu || x.t == nil || int64(x.t.view_offs)%l.backend.alignment == 0
 }
 
-func (l *lowering) copy(x node) node { return node{C.shim_cont(l.b, x.t)} }
-
 func (l *lowering) reshape(x node, s ...int64) node {
-	ne := extents(s)
-	return node{C.shim_reshape(l.b, l.dense(x).t, &ne[0])}
+	return l.ggmlOps.reshape(l.dense(x), s)
 }
 
 // view looks at x through other dimensions and strides in bytes, row-major, from
@@ -130,7 +112,7 @@ func (l *lowering) view(x node, offset int64, s tensor.Shape, strides []int64) n
 			nb[i] = nb[i-1] * C.size_t(ne[i-1])
 		}
 	}
-	return node{C.shim_view(l.b, x.t, &ne[0], &nb[0], C.size_t(offset))}
+	return l.ggmlOps.view(x, (*[4]C.int64_t)(&ne), (*[4]C.size_t)(&nb), offset)
 }
 
 // transpose moves axis axes[i] of a tensor of that rank to i, without a copy.
@@ -140,7 +122,7 @@ func (l *lowering) transpose(x node, axes ...int) node {
 	for i, a := range axes {
 		to[rank-1-a] = C.int32_t(rank - 1 - i)
 	}
-	return node{C.shim_permute(l.b, x.t, &to[0])}
+	return l.permute(x, (*[4]C.int32_t)(&to))
 }
 
 // lastAxis moves an axis to the end, and back again: the same exchange.
@@ -156,51 +138,17 @@ func (l *lowering) lastAxis(x node, axis, rank int) node {
 	return l.transpose(x, axes...)
 }
 
-func (l *lowering) rmsNorm(x node, eps float64) node {
-	return node{C.shim_rms_norm(l.b, x.t, C.float(eps))}
-}
-
-func (l *lowering) softMax(x node) node { return node{C.shim_soft_max(l.b, x.t)} }
-
-// softMaxMasked gives softmax(scale x + mask).
-func (l *lowering) softMaxMasked(x, mask node, scale float64) node {
-	return node{C.shim_soft_max_ext(l.b, x.t, mask.t, C.float(scale))}
-}
-
 func (l *lowering) rope(x, positions node, dims int, interleaved bool, base, scale float64) node {
 	mode := C.int32_t(C.GGML_ROPE_TYPE_NEOX)
 	if interleaved {
 		mode = C.GGML_ROPE_TYPE_NORMAL
 	}
-	return node{C.shim_rope(l.b, x.t, positions.t, C.int32_t(dims), mode, C.float(base), C.float(scale))}
+	return l.ggmlOps.rope(x, positions, C.int32_t(dims), mode, base, scale)
 }
-
-// flashAttention takes q [heads, t, d], k and v [kv heads, n, d] and gives [t, heads, d].
-func (l *lowering) flashAttention(q, k, v, mask node, scale float64) node {
-	return node{C.shim_flash_attn(l.b, q.t, k.t, v.t, mask.t, C.float(scale))}
-}
-
-func (l *lowering) getRows(x, ids node) node { return node{C.shim_get_rows(l.b, x.t, ids.t)} }
-func (l *lowering) setRows(x, values, ids node) node {
-	return node{C.shim_set_rows(l.b, x.t, values.t, ids.t)}
-}
-
-// copyTo writes x into the memory of y, in y's dtype, and gives y.
-func (l *lowering) copyTo(x, y node) node { return node{C.shim_cpy(l.b, x.t, y.t)} }
-
-func (l *lowering) cast(x node, d tensor.DType) node {
-	return node{C.shim_cast(l.b, x.t, dtypes[d])}
-}
-
-// lowHalves gives i64 as i32.
-func (l *lowering) lowHalves(x node) node { return l.copy(node{C.shim_low_halves(l.b, x.t)}) }
-
-func (l *lowering) sumRows(x node) node  { return node{C.shim_sum_rows(l.b, x.t)} }
-func (l *lowering) meanRows(x node) node { return node{C.shim_mean(l.b, x.t)} }
 
 // concat2 puts y behind x along an axis of tensors of that rank.
 func (l *lowering) concat2(x, y node, axis, rank int) node {
-	return node{C.shim_concat(l.b, x.t, y.t, C.int32_t(rank-1-axis))}
+	return l.concat(x, y, C.int32_t(rank-1-axis))
 }
 
 // pad puts zeros before and behind each axis. On the CPU it is done by rows.
@@ -215,17 +163,7 @@ func (l *lowering) pad(x node, before, after []int64) node {
 	if l.backend.cpu {
 		return l.kernel("pad", tensor.Type{DType: tensor.F32, Shape: padded}, lo, l.strided(x))
 	}
-	return node{C.shim_pad(l.b, l.dense(x).t, &lo[0], &hi[0])}
-}
-
-func (l *lowering) padReflect(x node, before, after int64) node {
-	return node{C.shim_pad_reflect(l.b, x.t, C.int32_t(before), C.int32_t(after))}
-}
-
-// upscale repeats the elements of the last two axes to a shape that is a multiple.
-func (l *lowering) upscale(x node, s tensor.Shape) node {
-	ne := extents(s)
-	return node{C.shim_upscale_nearest(l.b, x.t, &ne[0])}
+	return l.ggmlOps.pad(l.dense(x), (*[4]C.int32_t)(lo[:]), (*[4]C.int32_t)(hi[:]))
 }
 
 // window is how a convolution's kernel moves along the last axis and the one
@@ -233,9 +171,9 @@ func (l *lowering) upscale(x node, s tensor.Shape) node {
 type window struct{ stride, padding, dilation [2]C.int32_t }
 
 func (l *lowering) im2col(kernel, x node, w window, twoD bool) node {
-	return node{C.shim_im2col(l.b, kernel.t, x.t, &w.stride[0], &w.padding[0], &w.dilation[0], C.bool(twoD))}
+	return l.ggmlOps.im2col(kernel, x, &w.stride, &w.padding, &w.dilation, twoD)
 }
 
 func (l *lowering) conv2dDepthwise(kernel, x node, w window) node {
-	return node{C.shim_conv_2d_depthwise(l.b, kernel.t, x.t, &w.stride[0], &w.padding[0], &w.dilation[0])}
+	return l.ggmlOps.conv2dDepthwise(kernel, x, &w.stride, &w.padding, &w.dilation)
 }

@@ -1,5 +1,5 @@
 /*
- * The functions of ggml that the shim calls: the one list of them. To use
+ * The functions of ggml that the shim calls, but for the operators of ops.list. To use
  * another, add its name here; it is then looked up when the library is opened
  * and called as gg.name(...).
  */
@@ -10,9 +10,11 @@
 #include "ggml-backend.h"
 #include "ggml-cpu.h"
 #include "ggml.h"
+#include "symbols_gen.h"
 
 /* In the base library; each name stands without its ggml_ in front. */
 #define SHIM_BASE_SYMBOLS(X)        \
+    SHIM_OPERATOR_SYMBOLS(X)        \
     X(set_abort_callback)           \
     X(log_set)                      \
     X(version)                      \
@@ -34,49 +36,13 @@
     X(row_size)                     \
     X(get_type_traits)              \
     X(quantize_chunk)               \
-    X(add)                          \
-    X(sub)                          \
-    X(mul)                          \
-    X(div)                          \
-    X(repeat_4d)                    \
-    X(scale_bias)                   \
-    X(sqr)                          \
-    X(sqrt)                         \
-    X(log)                          \
-    X(sin)                          \
-    X(cos)                          \
-    X(unary)                        \
-    X(leaky_relu)                   \
-    X(clamp)                        \
-    X(swiglu_split)                 \
-    X(soft_max)                     \
-    X(soft_max_ext)                 \
-    X(norm)                         \
-    X(rms_norm)                     \
-    X(group_norm)                   \
     X(mul_mat)                      \
-    X(rope_ext)                     \
     X(flash_attn_ext)               \
-    X(get_rows)                     \
-    X(set_rows)                     \
-    X(cpy)                          \
-    X(cast)                         \
-    X(cont)                         \
-    X(reshape_4d)                   \
     X(view_4d)                      \
     X(permute)                      \
-    X(concat)                       \
-    X(pad_ext)                      \
-    X(pad_reflect_1d)               \
-    X(im2col)                       \
-    X(conv_2d_dw_direct)            \
     X(pool_2d)                      \
-    X(interpolate)                  \
     X(custom_4d)                    \
     X(custom_inplace)               \
-    X(sum_rows)                     \
-    X(mean)                         \
-    X(cumsum)                       \
     X(gallocr_new)                  \
     X(gallocr_free)                 \
     X(gallocr_alloc_graph)          \
