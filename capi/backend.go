@@ -9,7 +9,7 @@ import (
 	"os"
 
 	"qtsaccel/backends/environment"
-	"qtsaccel/backends/ggml"
+	"qtsaccel/backends/ggml/library"
 	"qtsaccel/backends/providers"
 	"qtsaccel/core/choice"
 	"qtsaccel/core/engine"
@@ -80,7 +80,7 @@ func readRequest(options *C.const_backend_options) (choice.Request, error) {
 
 // debugLine reaches the host's callback or, where it has set none, stderr.
 func debugLine(line string) {
-	if !ggml.Log(C.QTSA_LOG_DEBUG, line) {
+	if !library.Log(C.QTSA_LOG_DEBUG, line) {
 		fmt.Fprintln(os.Stderr, "qtsaccel:", line)
 	}
 }

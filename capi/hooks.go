@@ -9,7 +9,7 @@ import (
 	"errors"
 	"runtime"
 
-	"qtsaccel/backends/ggml"
+	"qtsaccel/backends/ggml/library"
 	"qtsaccel/core/handle"
 	"qtsaccel/core/mem"
 )
@@ -50,4 +50,4 @@ func qtsa_test_allocations() C.uint64_t {
 }
 
 //export qtsa_test_log
-func qtsa_test_log(level C.int32_t) { ggml.Log(int32(level), "a line of the library's own") }
+func qtsa_test_log(level C.int32_t) { library.Log(int32(level), "a line of the library's own") }

@@ -9,7 +9,7 @@ import (
 	"sync"
 	"unsafe"
 
-	"qtsaccel/backends/ggml"
+	"qtsaccel/backends/ggml/library"
 	"qtsaccel/core/status"
 )
 
@@ -31,9 +31,9 @@ func go_qtsa_set_log_callback(callback C.qtsa_log_callback, user C.uintptr_t) C.
 		logger.mu.Lock()
 		defer logger.mu.Unlock()
 		if next == nil {
-			ggml.SetLogSink(nil, 0)
+			library.SetLogSink(nil, 0)
 		} else {
-			ggml.SetLogSink(unsafe.Pointer(C.capi_log), uintptr(unsafe.Pointer(next)))
+			library.SetLogSink(unsafe.Pointer(C.capi_log), uintptr(unsafe.Pointer(next)))
 		}
 		C.free(unsafe.Pointer(logger.now)) // no line is on its way to it any more
 		logger.now = next

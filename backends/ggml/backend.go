@@ -14,7 +14,12 @@
 // another function, to symbols.h.
 package ggml
 
-// #include "shim.h"
+/*
+#cgo CPPFLAGS: -I${SRCDIR}/../../dist/ggml/include
+#cgo CFLAGS: -O2 -Wall
+#cgo CXXFLAGS: -std=c++17 -O2 -Wall -Wextra
+#include "shim.h"
+*/
 import "C"
 
 import (
@@ -24,6 +29,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"qtsaccel/backends/ggml/library"
 	"qtsaccel/core/backend"
 	"qtsaccel/core/ops"
 	"qtsaccel/core/status"
@@ -62,7 +68,7 @@ var _ backend.Backend = (*Backend)(nil)
 
 // New makes a backend of a library. DEVICE_UNAVAILABLE: no plugin, no driver, or
 // no device of that index, with how many there are.
-func New(l *Library, o Options) (*Backend, error) {
+func New(l *library.Library, o Options) (*Backend, error) {
 	switch o.Device {
 	case "cpu", "cuda", "vulkan", "metal":
 	default:
@@ -71,22 +77,22 @@ func New(l *Library, o Options) (*Backend, error) {
 	if err := backend.CheckThreads(o.Threads, "what affinity and cgroup allow"); err != nil {
 		return nil, err
 	}
-	p, err := l.plugin(o.Device)
+	p, err := l.Plugin(o.Device)
 	if err != nil {
 		return nil, err
 	}
 	b := &Backend{cpu: o.Device == "cpu", repack: !o.NoRepack, copies: weights.DeviceCopies{Budget: o.WeightsBudget}}
+	count, err := p.DeviceCount()
+	if err != nil {
+		return nil, err
+	}
+	if o.Index < 0 || o.Index >= count {
+		return nil, status.Errorf(status.DeviceUnavailable, "%s device %d is asked for, %s finds %d", o.Device, o.Index, p.Path, count)
+	}
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
-	var count C.int32_t
-	if C.shim_plugin_devices(p.ptr, &count) != 0 {
-		return nil, lastFailure(p.path)
-	}
-	if o.Index < 0 || o.Index >= int(count) {
-		return nil, status.Errorf(status.DeviceUnavailable, "%s device %d is asked for, %s finds %d", o.Device, o.Index, p.path, count)
-	}
-	if C.shim_device_new(p.ptr, C.int32_t(o.Index), C.bool(b.cpu), &b.device) != 0 {
-		return nil, lastFailure(p.path)
+	if C.shim_device_new((*C.struct_shim_plugin)(p.Handle()), C.int32_t(o.Index), C.bool(b.cpu), &b.device) != 0 {
+		return nil, library.LastFailure(p.Path)
 	}
 	b.alignment = int64(C.shim_device_alignment(b.device))
 	b.info = backend.Info{
@@ -97,7 +103,7 @@ func New(l *Library, o Options) (*Backend, error) {
 		WholeRange:     b.cpu,
 		Description:    C.GoString(C.shim_device_description(b.device)),
 		Library:        "ggml " + l.Version,
-		Plugin:         p.path,
+		Plugin:         p.Path,
 		Searched:       l.Searched,
 		ProductBits:    24,
 		Threads:        o.Threads,
@@ -151,7 +157,7 @@ func (b *Backend) do(what string, f func() C.int32_t) error {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	if f() != 0 {
-		return lastFailure(b.info.Name + ": " + what)
+		return library.LastFailure(b.info.Name + ": " + what)
 	}
 	return nil
 }

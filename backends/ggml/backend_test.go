@@ -1,13 +1,13 @@
 package ggml
 
 import (
-	"os"
-	"path/filepath"
 	"testing"
 	"unsafe"
 
 	"github.com/stretchr/testify/require"
 
+	"qtsaccel/backends/ggml/library"
+	"qtsaccel/backends/ggml/library/librarytest"
 	"qtsaccel/core/backend"
 	"qtsaccel/core/graph"
 	"qtsaccel/core/ops"
@@ -17,21 +17,8 @@ import (
 
 func f32(shape ...int64) tensor.Type { return tensor.Type{DType: tensor.F32, Shape: shape} }
 
-// pluginDir is where `make ggml` puts ggml's libraries.
-func pluginDir(t testing.TB) string {
-	dir := os.Getenv("QTSACCEL_PLUGIN_DIR")
-	if dir == "" {
-		var err error
-		dir, err = filepath.Abs("../../dist/lib/qtsaccel")
-		require.NoError(t, err)
-	}
-	_, err := os.Stat(filepath.Join(dir, libraryFile("base")))
-	require.NoError(t, err, "run `make ggml` first")
-	return dir
-}
-
-func openLibrary(t testing.TB) *Library {
-	l, err := Open([]string{pluginDir(t)})
+func openLibrary(t testing.TB) *library.Library {
+	l, err := library.Open([]string{librarytest.Dir(t)})
 	require.NoError(t, err)
 	return l
 }

@@ -8,6 +8,7 @@ import (
 	"runtime"
 	"unsafe"
 
+	"qtsaccel/backends/ggml/library"
 	"qtsaccel/core/backend"
 	"qtsaccel/core/graph"
 	"qtsaccel/core/mem"
@@ -34,7 +35,7 @@ func (s *stream) build(p *graph.Program) (*executable, error) {
 	}
 	if err == nil {
 		if code := C.shim_exec_new(s.ptr, l.b, C.size_t(s.backend.free()), &x.ptr); code != 0 {
-			err = lastFailure(s.backend.info.Name)
+			err = library.LastFailure(s.backend.info.Name)
 		}
 	} else {
 		C.shim_builder_free(l.b)
@@ -228,7 +229,7 @@ func (b *Backend) newWeight(t tensor.Type, data []byte) (weight, error) {
 	w := weight{device: b.device}
 	code := C.shim_weight_new(b.device, dtypes[t.DType], &ne[0], unsafe.Pointer(unsafe.SliceData(data)), C.size_t(len(data)), &w.buffer)
 	if code != 0 {
-		return w, lastFailure(b.info.Name)
+		return w, library.LastFailure(b.info.Name)
 	}
 	return w, nil
 }

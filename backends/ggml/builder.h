@@ -5,12 +5,12 @@
 #include <cstring>
 #include <vector>
 
-#include "guard.h"
+#include "library/guard.h"
+#include "library/tensor_header.h"
 #include "mask.h"
 #include "rope_frequencies.h"
 #include "sequence.h"
 #include "shim.h"
-#include "tensor_header.h"
 
 namespace shim {
 

@@ -2,19 +2,12 @@
 
 #include <memory>
 
+#include "library/tensor_header.h"
 #include "shim.h"
-#include "tensor_header.h"
-
-// What ggml_backend_reg begins with in every version; the rest is the plugin's.
-struct shim_plugin {
-    int api_version;
-};
 
 namespace {
 
-ggml_backend_reg_t reg_of(const shim_plugin *p) {
-    return reinterpret_cast<ggml_backend_reg_t>(const_cast<shim_plugin *>(p));
-}
+ggml_backend_reg_t reg_of(shim_plugin *p) { return reinterpret_cast<ggml_backend_reg_t>(p); }
 
 }  // namespace
 
@@ -53,25 +46,6 @@ size_t shim::padded_bytes(shim_device &device, const ggml_tensor *t) {
     return (bytes + alignment - 1) / alignment * alignment;
 }
 
-int32_t shim_plugin_score(uintptr_t score) {
-    int32_t value = 0;
-    shim::guarded([&] { value = reinterpret_cast<int (*)()>(score)(); });
-    return value;
-}
-
-int32_t shim_plugin_enter(uintptr_t init, shim_plugin **out) {
-    return shim::guarded([&] {
-        *out = reinterpret_cast<shim_plugin *(*)()>(init)();
-        if (*out == nullptr) shim::fail(shim::device_unavailable, "the plugin finds no driver");
-    });
-}
-
-int32_t shim_plugin_api(const shim_plugin *plugin) { return plugin->api_version; }
-
-int32_t shim_plugin_devices(shim_plugin *plugin, int32_t *out_count) {
-    return shim::guarded([&] { *out_count = static_cast<int32_t>(gg.backend_reg_dev_count(reg_of(plugin))); });
-}
-
 int32_t shim_device_new(shim_plugin *plugin, int32_t index, bool cpu, shim_device **out) {
     return shim::guarded([&] {
         ggml_backend_dev_t dev = gg.backend_reg_dev_get(reg_of(plugin), index);
@@ -91,6 +65,14 @@ void shim_device_free(shim_device *device) {
         for (ggml_backend_buffer_t empty : device->layouts) gg.backend_buffer_free(empty);
     });
     delete device;
+}
+int32_t shim_device_memory(shim_device *device, uint64_t *out_total, uint64_t *out_free) {
+    return shim::on_device(*device, [&] {
+        size_t free = 0, total = 0;
+        gg.backend_dev_memory(device->dev, &free, &total);
+        *out_total = total;
+        *out_free = free;
+    });
 }
 size_t shim_device_alignment(const shim_device *device) { return gg.backend_buft_get_alignment(device->memory); }
 const char *shim_device_description(const shim_device *device) { return gg.backend_dev_description(device->dev); }

@@ -5,10 +5,10 @@
 #include <utility>
 #include <vector>
 
-#include "guard.h"
-#include "poison.h"
+#include "library/guard.h"
+#include "library/poison.h"
+#include "library/table.h"
 #include "spare_memory.h"
-#include "table.h"
 
 struct shim_device {
     ggml_backend_dev_t dev = nullptr;

@@ -2,7 +2,7 @@
 #ifndef SHIM_GRAPH_COST_H
 #define SHIM_GRAPH_COST_H
 
-#include "table.h"
+#include "library/table.h"
 
 namespace shim {
 

@@ -4,7 +4,7 @@
 #include <array>
 #include <cstring>
 
-#include "guard.h"
+#include "library/guard.h"
 
 namespace {
 

@@ -6,7 +6,7 @@
 #define SHIM_KERNEL_H
 
 #include "../kernels/kernels.h"
-#include "table.h"
+#include "library/table.h"
 
 namespace shim {
 

@@ -4,7 +4,7 @@
 #include <cstring>
 #include <limits>
 
-#include "table.h"
+#include "library/table.h"
 
 namespace {
 

@@ -2,7 +2,7 @@
 #ifndef SHIM_PRODUCT_CHECK_H
 #define SHIM_PRODUCT_CHECK_H
 
-#include "table.h"
+#include "library/table.h"
 
 namespace shim {
 

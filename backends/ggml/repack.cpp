@@ -3,8 +3,8 @@
  * extra buffer types. What lies there can neither be read back nor changed.
  */
 #include "device.h"
+#include "library/tensor_header.h"
 #include "shim.h"
-#include "tensor_header.h"
 
 void shim::find_layouts(shim_device &device, ggml_backend_reg_t reg) {
     const auto types_of = reinterpret_cast<ggml_backend_dev_get_extra_bufts_t>(

@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-#include "table.h"
+#include "library/table.h"
 
 void shim::rope_frequencies::fill(float *dst) const {
     const int64_t half = leaf->ne[0];

@@ -1,6 +1,6 @@
 #include "sequence.h"
 
-#include "table.h"
+#include "library/table.h"
 
 namespace {
 

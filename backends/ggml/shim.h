@@ -1,6 +1,6 @@
 /*
  * The shim between Go and ggml: plain C over C++. Every call of ggml goes through
- * it, and no C++ exception leaves it. A function that can fail returns a status
+ * it or library/library.h, and no C++ exception leaves it. A function that can fail returns a status
  * (the numbers of core/status, 0 for success) and leaves the words with
  * shim_failure_text() on the same thread.
  */
@@ -11,6 +11,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "library/library.h"
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -18,57 +20,7 @@ extern "C" {
 struct ggml_tensor;
 struct ggml_backend_buffer;
 
-/* --------------------------------------------------------------- Library -- */
-
-/* Where a symbol of the table is to be found. */
-enum { SHIM_IN_BASE, SHIM_IN_BASE_OR_ABSENT, SHIM_IN_CPU };
-
-/* The table's symbols by index, under the names that ggml's headers give them. */
-int32_t shim_symbol_count(void);
-const char *shim_symbol_name(int32_t i);
-int32_t shim_symbol_where(int32_t i);
-void shim_symbol_set(int32_t i, uintptr_t address);
-
-/* Keeps the host's std::terminate handler, and puts it back: loading ggml sets its own. */
-void shim_terminate_keep(void);
-void shim_terminate_restore(void);
-
-/*
- * Once the base library's symbols are set: checks that its structs are those that
- * the shim was compiled with (VERSION_MISMATCH), and routes its log and its
- * failed assertions here.
- */
-int32_t shim_library_init(void);
-const char *shim_library_version(void);
-
-/* Stores rows of whole blocks in a quantised type; importance, of each column, may be null. */
-int32_t shim_quantise(int32_t type, const float *src, void *dst, int64_t rows, int64_t per_row,
-                      const float *importance);
-
-/* Asks a CPU plugin's ggml_backend_score, given by address. */
-int32_t shim_plugin_score(uintptr_t score);
-
-/* The status and the words of the calling thread's last failure. */
-int32_t shim_failure_code(void);
-const char *shim_failure_text(void);
-
-/* Receives log lines: 1 debug to 4 error. Null: they go nowhere. */
-typedef void (*shim_log_sink)(int32_t level, const char *text, void *user);
-void shim_log_set_sink(shim_log_sink sink, uintptr_t user);
-bool shim_log_emit(int32_t level, const char *text);
-
-/* The folder that this code was loaded from, as given to the loader and with
- * links resolved; "" if that could not be found. */
-const char *shim_self_dir(void);
-const char *shim_self_real_dir(void);
-
 /* ---------------------------------------------------------------- Device -- */
-
-/* A plugin entered by its ggml_backend_init. */
-struct shim_plugin;
-int32_t shim_plugin_enter(uintptr_t init, struct shim_plugin **out);
-int32_t shim_plugin_api(const struct shim_plugin *plugin);
-int32_t shim_plugin_devices(struct shim_plugin *plugin, int32_t *out_count);
 
 /* A device of a plugin, shared by streams. */
 struct shim_device;
@@ -76,6 +28,8 @@ int32_t shim_device_new(struct shim_plugin *plugin, int32_t index, bool cpu, str
 void shim_device_free(struct shim_device *device);
 size_t shim_device_alignment(const struct shim_device *device);
 const char *shim_device_description(const struct shim_device *device);
+/* The device's memory now, in bytes. CUDA makes a context for it. */
+int32_t shim_device_memory(struct shim_device *device, uint64_t *out_total, uint64_t *out_free);
 
 /*
  * Host memory as a device tensor's memory: on the CPU the memory itself, which

@@ -10,7 +10,7 @@
 #include <mutex>
 #include <vector>
 
-#include "table.h"
+#include "library/table.h"
 
 namespace shim {
 

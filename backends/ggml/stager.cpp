@@ -3,8 +3,8 @@
 #include <vector>
 
 #include "device.h"
+#include "library/tensor_header.h"
 #include "shim.h"
-#include "tensor_header.h"
 
 namespace {
 

@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 	"unsafe"
 
+	"qtsaccel/backends/ggml/library"
 	"qtsaccel/core/guarded"
 	"qtsaccel/core/status"
 )
@@ -162,13 +163,13 @@ func (t *staged) send(f filled) error {
 	ne := extents(typ.Shape)
 	if t.buffers[p.tensor] == nil {
 		if C.shim_weight_alloc(b.device, dtypes[typ.DType], &ne[0], &t.buffers[p.tensor]) != 0 {
-			return lastFailure(b.info.Name)
+			return library.LastFailure(b.info.Name)
 		}
 	}
 	t.flying = append(t.flying, f) // also where it fails: some of it may be under way
 	if C.shim_stager_send(t.stager.ptr, C.int32_t(f.piece), dtypes[typ.DType], &ne[0], t.buffers[p.tensor],
 		C.size_t(p.offset), C.size_t(p.bytes)) != 0 {
-		return lastFailure(b.info.Name)
+		return library.LastFailure(b.info.Name)
 	}
 	return nil
 }
@@ -178,7 +179,7 @@ func (t *staged) land() error {
 	f := t.flying[0]
 	p := t.parts[f.part]
 	if C.shim_stager_wait(t.stager.ptr, C.int32_t(f.piece)) != 0 {
-		return lastFailure(t.backend.info.Name)
+		return library.LastFailure(t.backend.info.Name)
 	}
 	t.flying = t.flying[1:]
 	t.free <- f.piece

@@ -1,7 +1,7 @@
 #include "stream.h"
 
+#include "library/tensor_header.h"
 #include "shim.h"
-#include "tensor_header.h"
 
 namespace {
 

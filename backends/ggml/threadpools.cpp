@@ -7,7 +7,7 @@
 #include <sys/prctl.h>
 #endif
 
-#include "guard.h"
+#include "library/guard.h"
 
 namespace {
 

@@ -2,7 +2,7 @@
 #ifndef SHIM_THREADPOOLS_H
 #define SHIM_THREADPOOLS_H
 
-#include "table.h"
+#include "library/table.h"
 
 namespace shim {
 

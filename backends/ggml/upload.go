@@ -1,6 +1,5 @@
 package ggml
 
-// #include "devices.h"
 // #include "shim.h"
 import "C"
 

@@ -9,6 +9,7 @@ import (
 	"qtsaccel/backends/driver"
 	"qtsaccel/backends/environment"
 	"qtsaccel/backends/ggml"
+	"qtsaccel/backends/ggml/library"
 	"qtsaccel/core/choice"
 	"qtsaccel/core/guarded"
 	"qtsaccel/core/status"
@@ -107,13 +108,13 @@ func passes(err error) bool {
 }
 
 // loadAll loads the plugin so that it lists every device.
-func loadAll(api, dir, naming string) (*ggml.Library, []ggml.Device, error) {
+func loadAll(api, dir, naming string) (*library.Library, []library.Device, error) {
 	if naming != "" {
 		if err := os.Setenv(VisibleVariable, naming); err != nil {
 			return nil, nil, status.Errorf(status.Internal, "environment: %w", err)
 		}
 	}
-	library, err := ggml.Open([]string{dir})
+	library, err := library.Open([]string{dir})
 	if err != nil {
 		return nil, nil, err
 	}
@@ -123,7 +124,7 @@ func loadAll(api, dir, naming string) (*ggml.Library, []ggml.Device, error) {
 
 // tryDevice computes on a device, and asks for its free memory where the driver
 // did not tell.
-func tryDevice(l *ggml.Library, index int, f *Finding) error {
+func tryDevice(l *library.Library, index int, f *Finding) error {
 	b, err := ggml.New(l, ggml.Options{Device: f.API, Index: index})
 	if err != nil {
 		return err

@@ -24,7 +24,7 @@ import (
 	"syscall"
 	"unsafe"
 
-	"qtsaccel/backends/ggml"
+	"qtsaccel/backends/ggml/library"
 )
 
 // forbidCoreDumps also keeps dumps from the programs that core_pattern pipes them
@@ -45,7 +45,7 @@ func endSelf() {
 }
 
 func printWarnings() {
-	ggml.SetLogSink(unsafe.Pointer(C.warning_sink()), 0)
+	library.SetLogSink(unsafe.Pointer(C.warning_sink()), 0)
 }
 
 // limits are the process's limits on what it may use, which a child inherits.

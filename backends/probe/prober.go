@@ -11,7 +11,7 @@ import (
 	"sync"
 	"time"
 
-	"qtsaccel/backends/ggml"
+	"qtsaccel/backends/ggml/library"
 	"qtsaccel/core/status"
 )
 
@@ -61,7 +61,7 @@ func (p *Prober) Verdict(q Question) (*Verdict, error) {
 	}
 	s := &subject{api: q.API, software: q.Software, machine: machine()}
 	if q.Dir != "" {
-		for _, name := range []string{ggml.PluginFile(q.API), ggml.PluginFile("base")} {
+		for _, name := range []string{library.PluginFile(q.API), library.PluginFile("base")} {
 			f, err := versionOf(filepath.Join(q.Dir, name))
 			if err != nil {
 				return nil, status.Errorf(status.DeviceUnavailable, "%w", err)
@@ -124,7 +124,7 @@ func (p *Prober) find(dir string) (string, error) {
 	if dir != "" {
 		paths = append(paths, filepath.Join(dir, "qtsaccel"), filepath.Join(dir, "..", "..", "bin", "qtsaccel"))
 	}
-	for _, self := range ggml.SelfDirs() {
+	for _, self := range library.SelfDirs() {
 		paths = append(paths, filepath.Join(self, "..", "bin", "qtsaccel"))
 	}
 	if p.Self != "" {

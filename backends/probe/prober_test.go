@@ -12,7 +12,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"qtsaccel/backends/ggml"
+	"qtsaccel/backends/ggml/library"
 	"qtsaccel/backends/probe/probetest"
 	"qtsaccel/core/choice"
 	"qtsaccel/core/osfile"
@@ -198,7 +198,7 @@ func TestWhereNothingCanProbe(t *testing.T) {
 
 func TestCache(t *testing.T) {
 	s := newStage(t)
-	plugin := filepath.Join(s.Dir, ggml.PluginFile("cuda"))
+	plugin := filepath.Join(s.Dir, library.PluginFile("cuda"))
 	// A process of its own each: nothing in memory.
 	again := func() *Verdict {
 		v, err := (&Prober{Getenv: os.Getenv}).Verdict(Question{API: "cuda", Dir: s.Dir})
@@ -419,7 +419,7 @@ func TestVerdictSurvivesJSON(t *testing.T) {
 func TestLavapipe(t *testing.T) {
 	s := newStage(t)
 	vulkan := probetest.Plugins(t)
-	if _, err := os.Stat(filepath.Join(vulkan, ggml.PluginFile("vulkan"))); err != nil {
+	if _, err := os.Stat(filepath.Join(vulkan, library.PluginFile("vulkan"))); err != nil {
 		t.Skip("no Vulkan plugin in dist")
 	}
 	s.prober.Self = s.Tool

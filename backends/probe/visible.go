@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"qtsaccel/backends/driver"
-	"qtsaccel/backends/ggml"
+	"qtsaccel/backends/ggml/library"
 	"qtsaccel/core/choice"
 	"qtsaccel/core/status"
 )
@@ -69,7 +69,7 @@ func (v *Verdict) NeedsNaming(index int) bool {
 
 // PluginIndex finds a device among those that the plugin lists, by name: the n-th
 // of a name here is the n-th of that name there. It gives -1 where there is none.
-func (v *Verdict) PluginIndex(listed []ggml.Device, index int) int {
+func (v *Verdict) PluginIndex(listed []library.Device, index int) int {
 	if index < 0 || index >= len(v.Findings) {
 		return -1
 	}

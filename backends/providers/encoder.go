@@ -12,7 +12,7 @@ func (s *Set) Encoder() (modelfile.Encoder, error) {
 	if err != nil {
 		return nil, err
 	}
-	l, err := library(r)
+	l, err := openLibrary(r)
 	if err != nil {
 		return nil, err
 	}

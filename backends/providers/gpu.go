@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"qtsaccel/backends/driver"
-	"qtsaccel/backends/ggml"
+	"qtsaccel/backends/ggml/library"
 	"qtsaccel/backends/probe"
 	"qtsaccel/core/backend"
 	"qtsaccel/core/choice"
@@ -73,7 +73,7 @@ func (g *gpu) open(r choice.Request, d choice.Device) (backend.Backend, error) {
 	if err != nil {
 		return nil, err
 	}
-	l, err := library(r)
+	l, err := openLibrary(r)
 	if err != nil {
 		return nil, err
 	}
@@ -86,7 +86,7 @@ func (g *gpu) open(r choice.Request, d choice.Device) (backend.Backend, error) {
 
 // enter loads the plugin, if it is not, and finds the device among those that it
 // lists.
-func (g *gpu) enter(l *ggml.Library, v *probe.Verdict, d choice.Device) (int, error) {
+func (g *gpu) enter(l *library.Library, v *probe.Verdict, d choice.Device) (int, error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	naming := ""
@@ -123,8 +123,8 @@ func (g *gpu) enter(l *ggml.Library, v *probe.Verdict, d choice.Device) (int, er
 // named lists devices with the variable set that names them, which the plugin reads
 // once, when it is loaded. The variable is gone again afterwards: it would reach the
 // host's children.
-func named(l *ggml.Library, naming string) func(api string) ([]ggml.Device, error) {
-	return func(api string) ([]ggml.Device, error) {
+func named(l *library.Library, naming string) func(api string) ([]library.Device, error) {
+	return func(api string) ([]library.Device, error) {
 		if err := os.Setenv(probe.VisibleVariable, naming); err != nil {
 			return nil, status.Errorf(status.Internal, "environment: %w", err)
 		}

@@ -2,6 +2,7 @@ package providers
 
 import (
 	"qtsaccel/backends/ggml"
+	"qtsaccel/backends/ggml/library"
 	"qtsaccel/backends/probe"
 	"qtsaccel/core/choice"
 )
@@ -77,7 +78,7 @@ func problem(v *probe.Verdict, d choice.Device) string {
 
 // cpuDevice is the processor, as ggml describes it.
 func cpuDevice(r choice.Request) ([]choice.Device, error) {
-	l, err := library(r)
+	l, err := openLibrary(r)
 	if err != nil {
 		return nil, err
 	}
@@ -117,10 +118,10 @@ func (s *Set) Probe(r choice.Request, api string, software bool) (*probe.Verdict
 }
 
 // Library loads ggml as backends do.
-func (s *Set) Library(r choice.Request) (*ggml.Library, error) {
+func (s *Set) Library(r choice.Request) (*library.Library, error) {
 	r, err := choice.WithEnvironment(r, s.getenv)
 	if err != nil {
 		return nil, err
 	}
-	return library(r)
+	return openLibrary(r)
 }

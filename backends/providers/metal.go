@@ -1,7 +1,7 @@
 package providers
 
 import (
-	"qtsaccel/backends/ggml"
+	"qtsaccel/backends/ggml/library"
 	"qtsaccel/core/backend"
 	"qtsaccel/core/choice"
 	"qtsaccel/core/status"
@@ -9,7 +9,7 @@ import (
 
 // metalProvider is Metal's: a part of Apple's systems that needs no proof. list
 // gives the devices that its plugin finds. It was never run on a Mac.
-func metalProvider(goos string, list func(r choice.Request, api string) ([]ggml.Device, error)) choice.Provider {
+func metalProvider(goos string, list func(r choice.Request, api string) ([]library.Device, error)) choice.Provider {
 	return choice.Provider{
 		Devices: func(r choice.Request) ([]choice.Device, error) {
 			if goos != "darwin" {
@@ -27,7 +27,7 @@ func metalProvider(goos string, list func(r choice.Request, api string) ([]ggml.
 			return devices, nil
 		},
 		Open: func(r choice.Request, d choice.Device) (backend.Backend, error) {
-			l, err := library(r)
+			l, err := openLibrary(r)
 			if err != nil {
 				return nil, err
 			}
@@ -36,8 +36,8 @@ func metalProvider(goos string, list func(r choice.Request, api string) ([]ggml.
 	}
 }
 
-func listed(r choice.Request, api string) ([]ggml.Device, error) {
-	l, err := library(r)
+func listed(r choice.Request, api string) ([]library.Device, error) {
+	l, err := openLibrary(r)
 	if err != nil {
 		return nil, err
 	}

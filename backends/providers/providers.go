@@ -11,6 +11,7 @@ import (
 
 	"qtsaccel/backends/fallback"
 	"qtsaccel/backends/ggml"
+	"qtsaccel/backends/ggml/library"
 	"qtsaccel/backends/probe"
 	"qtsaccel/backends/reference"
 	"qtsaccel/core/backend"
@@ -57,7 +58,7 @@ func openReference(r choice.Request, _ choice.Device) (backend.Backend, error) {
 // openCPU opens the CPU with the reference as its fallback, for operators that it has
 // neither a kernel nor a decomposition for.
 func openCPU(r choice.Request, _ choice.Device) (backend.Backend, error) {
-	l, err := library(r)
+	l, err := openLibrary(r)
 	if err != nil {
 		return nil, err
 	}
@@ -69,7 +70,7 @@ func openCPU(r choice.Request, _ choice.Device) (backend.Backend, error) {
 }
 
 // openDevice opens a GPU with the CPU as its fallback, for the operators that it lacks.
-func openDevice(l *ggml.Library, api string, index int, r choice.Request) (backend.Backend, error) {
+func openDevice(l *library.Library, api string, index int, r choice.Request) (backend.Backend, error) {
 	device, err := ggml.New(l, ggml.Options{Device: api, Index: index, Threads: r.Threads, WeightsBudget: r.WeightsBudget})
 	if err != nil {
 		return nil, err
@@ -82,9 +83,9 @@ func openDevice(l *ggml.Library, api string, index int, r choice.Request) (backe
 	return fallback.New(device, cpu), nil
 }
 
-// library loads ggml from the request's folder.
-func library(r choice.Request) (*ggml.Library, error) {
-	l, err := ggml.Open(pluginDirs(r))
+// openLibrary loads ggml from the request's folder.
+func openLibrary(r choice.Request) (*library.Library, error) {
+	l, err := library.Open(pluginDirs(r))
 	return l, fromSource(r, err)
 }
 
@@ -100,7 +101,7 @@ func pluginDirs(r choice.Request) []string {
 	if r.PluginDir != "" {
 		return []string{r.PluginDir}
 	}
-	return ggml.DefaultPluginDirs()
+	return library.DefaultPluginDirs()
 }
 
 // pluginDir is the folder that [library] would load from: the first with ggml's
@@ -108,7 +109,7 @@ func pluginDirs(r choice.Request) []string {
 func pluginDir(r choice.Request) (string, error) {
 	var looked []string
 	for _, dir := range pluginDirs(r) {
-		path := filepath.Join(dir, ggml.PluginFile("base"))
+		path := filepath.Join(dir, library.PluginFile("base"))
 		if target, err := filepath.EvalSymlinks(path); err == nil {
 			if target, err = filepath.Abs(target); err == nil {
 				return filepath.Dir(target), nil
@@ -116,12 +117,12 @@ func pluginDir(r choice.Request) (string, error) {
 		}
 		looked = append(looked, path)
 	}
-	return "", fromSource(r, ggml.NotThere(looked))
+	return "", fromSource(r, library.NotThere(looked))
 }
 
 // checkPlugin says whether the folder has the plugin of an API.
 func checkPlugin(dir, api string) error {
-	path := filepath.Join(dir, ggml.PluginFile(api))
+	path := filepath.Join(dir, library.PluginFile(api))
 	if _, err := os.Stat(path); err != nil {
 		return status.Errorf(status.DeviceUnavailable, "there is no plugin %s", path)
 	}

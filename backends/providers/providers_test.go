@@ -11,7 +11,7 @@ import (
 	"github.com/ebitengine/purego"
 	"github.com/stretchr/testify/require"
 
-	"qtsaccel/backends/ggml"
+	"qtsaccel/backends/ggml/library"
 	"qtsaccel/backends/probe/probetest"
 	"qtsaccel/core/choice"
 	"qtsaccel/core/status"
@@ -117,9 +117,9 @@ func TestOnAStage(t *testing.T) {
 		v, err := set.Probe(request, "cuda", false)
 		require.NoError(t, err)
 		require.True(t, v.Findings[0].Proven)
-		library, err := set.Library(request)
+		loaded, err := set.Library(request)
 		require.NoError(t, err)
-		require.Equal(t, s.Dir, library.Dir)
+		require.Equal(t, s.Dir, loaded.Dir)
 	})
 }
 
@@ -143,15 +143,15 @@ func TestWithoutAPluginFolder(t *testing.T) {
 
 	// A folder with ggml, but without this plugin.
 	require.NoError(t, os.Mkdir(missing, 0o700))
-	require.NoError(t, os.WriteFile(filepath.Join(missing, ggml.PluginFile("base")), nil, 0o600))
+	require.NoError(t, os.WriteFile(filepath.Join(missing, library.PluginFile("base")), nil, 0o600))
 	_, _, err = choice.Choose(choice.Request{Backend: "cuda", PluginDir: missing}, none, set.All())
-	require.ErrorContains(t, err, "there is no plugin "+filepath.Join(missing, ggml.PluginFile("cuda")))
+	require.ErrorContains(t, err, "there is no plugin "+filepath.Join(missing, library.PluginFile("cuda")))
 }
 
 // Metal cannot run here; what it does with its registry is the same code.
 func TestMetal(t *testing.T) {
-	listed := []ggml.Device{{Name: "MTL0", Description: "Apple M3"}, {Name: "MTL1", Description: "AMD Radeon"}}
-	registry := func(_ choice.Request, api string) ([]ggml.Device, error) {
+	listed := []library.Device{{Name: "MTL0", Description: "Apple M3"}, {Name: "MTL1", Description: "AMD Radeon"}}
+	registry := func(_ choice.Request, api string) ([]library.Device, error) {
 		require.Equal(t, "metal", api)
 		return listed, nil
 	}

@@ -28,7 +28,7 @@ func same(name string) []string { return []string{name} }
 
 var places = []place{
 	{
-		name: "capi", files: []string{"capi/*.go", "capi/*.c", "capi/*.h", "core/*/*.go", "core/*/*/*.go", "backends/ggml/log.cpp"},
+		name: "capi", files: []string{"capi/*.go", "capi/*.c", "capi/*.h", "core/*/*.go", "core/*/*/*.go", "backends/ggml/library/log.cpp"},
 		without:  []string{"_test.go", "capi/trampolines.c", "capi/const_types.h", "core/abi/abi.go"},
 		function: func(name string) []string { return []string{"go_" + name, name} },
 		value:    func(name string) []string { return []string{name, "abi." + goName(name)} },

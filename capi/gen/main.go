@@ -4,7 +4,7 @@
 //	const_types.h   names for const types, since cgo has no const of its own
 //	names.c         qtsa_status_name and qtsa_dtype_name, from core's own names
 //	core/abi        the header's values as Go's
-//	backends/ggml/status_codes.h        its statuses for the shim
+//	backends/ggml/library/status_codes.h        its statuses for the shim
 //	tests/c/programs/layout.h           the structs' layout, for compilers to confirm
 //	tests/c/programs/every_function.h   a call of each function, for what all refuse
 //
@@ -110,7 +110,7 @@ func generate(header string) (map[string][]byte, error) {
 		"../bindings/python/qtsaccel/_bindings.py": python,
 		"../bindings/python/qtsaccel/ops.py":       pythonOps(),
 		"../include/qtsaccel_ops.hpp":              cppOps(),
-		"../backends/ggml/status_codes.h":          statusCodes(h),
+		"../backends/ggml/library/status_codes.h":  statusCodes(h),
 		"../tests/c/programs/every_function.h":     everyFunction(h),
 		"../tests/c/programs/layout.h":             structs,
 

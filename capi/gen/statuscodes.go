@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// statusCodes writes backends/ggml/status_codes.h: the header's statuses for the shim,
+// statusCodes writes backends/ggml/library/status_codes.h: the header's statuses for the shim,
 // which gives some of them.
 func statusCodes(h *header) []byte {
 	var b bytes.Buffer

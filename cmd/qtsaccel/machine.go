@@ -7,7 +7,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"qtsaccel/backends/environment"
-	"qtsaccel/backends/ggml"
+	"qtsaccel/backends/ggml/library"
 	"qtsaccel/backends/providers"
 	"qtsaccel/core/choice"
 )
@@ -40,7 +40,7 @@ func beside(self string) string {
 		self = target
 	}
 	bin := filepath.Dir(self)
-	if _, err := os.Stat(filepath.Join(bin, ggml.PluginFile("base"))); err == nil {
+	if _, err := os.Stat(filepath.Join(bin, library.PluginFile("base"))); err == nil {
 		return bin
 	}
 	return filepath.Join(bin, "..", "lib", "qtsaccel")

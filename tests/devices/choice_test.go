@@ -11,7 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"qtsaccel/backends/ggml"
+	"qtsaccel/backends/ggml/library"
 	"qtsaccel/backends/probe/probetest"
 )
 
@@ -98,7 +98,7 @@ func TestBadInstallations(t *testing.T) {
 		missing := filepath.Join(t.TempDir(), "nothing")
 		status, words := ask(t, "QTSACCEL_PLUGIN_DIR="+missing)
 		require.Equal(t, "DEVICE_UNAVAILABLE", status)
-		require.Contains(t, words, "there is no "+filepath.Join(missing, ggml.PluginFile("base")))
+		require.Contains(t, words, "there is no "+filepath.Join(missing, library.PluginFile("base")))
 		require.Contains(t, words, "(from QTSACCEL_PLUGIN_DIR)")
 		require.Contains(t, words, "by the option plugin_dir or by QTSACCEL_PLUGIN_DIR")
 		for _, byName := range []string{"QTSACCEL_BACKEND=reference", "QTSACCEL_BACKEND_FALLBACK=cpu,reference"} {
@@ -124,7 +124,7 @@ func TestBadInstallations(t *testing.T) {
 		require.Equal(t, "DEVICE_UNAVAILABLE", status, words)
 	})
 	t.Run("a plugin that is no library", func(t *testing.T) {
-		plugin := filepath.Join(s.Dir, ggml.PluginFile("cuda"))
+		plugin := filepath.Join(s.Dir, library.PluginFile("cuda"))
 		good, err := os.ReadFile(plugin)
 		require.NoError(t, err)
 		require.NoError(t, os.WriteFile(plugin, []byte("not at all"), 0o600))
@@ -135,7 +135,7 @@ func TestBadInstallations(t *testing.T) {
 	})
 	t.Run("plugins that no loader may see", func(t *testing.T) {
 		for _, part := range []string{"cuda", "base"} {
-			plugin := filepath.Join(s.Dir, ggml.PluginFile(part))
+			plugin := filepath.Join(s.Dir, library.PluginFile(part))
 			good, err := os.ReadFile(plugin)
 			require.NoError(t, err)
 			for about, c := range map[string]struct {
@@ -188,7 +188,7 @@ func TestBadInstallations(t *testing.T) {
 		require.Contains(t, words, "cuda: taken (proven in a child process at ")
 	})
 	t.Run("a base library that is none", func(t *testing.T) {
-		base := filepath.Join(s.Dir, ggml.PluginFile("base"))
+		base := filepath.Join(s.Dir, library.PluginFile("base"))
 		good, err := os.ReadFile(base)
 		require.NoError(t, err)
 		driver, err := os.ReadFile(filepath.Join(s.Dir, "driver", "libcuda.so.1"))
@@ -207,7 +207,7 @@ func TestBadInstallations(t *testing.T) {
 // Mesa's software device is there to be asked for by name, and for nothing else.
 func TestSoftwareVulkan(t *testing.T) {
 	choose := compile(t, "choose")
-	if _, err := os.Stat(filepath.Join(probetest.Plugins(t), ggml.PluginFile("vulkan"))); err != nil {
+	if _, err := os.Stat(filepath.Join(probetest.Plugins(t), library.PluginFile("vulkan"))); err != nil {
 		t.Skip("no Vulkan plugin in dist")
 	}
 	probetest.OwnCache(t)

@@ -10,6 +10,7 @@ import (
 
 	"qtsaccel/backends/fallback"
 	"qtsaccel/backends/ggml"
+	"qtsaccel/backends/ggml/library"
 	"qtsaccel/backends/kernels"
 	"qtsaccel/backends/reference"
 	"qtsaccel/core/backend"
@@ -76,7 +77,7 @@ func openBackend(name, pluginDir string, threads int, noRepack bool) (backend.Ba
 	}
 	o := ggml.Options{Device: api, Threads: threads, NoRepack: noRepack}
 	if api == "cpu" {
-		l, err := ggml.Open([]string{pluginDir})
+		l, err := library.Open([]string{pluginDir})
 		if err != nil {
 			return nil, err
 		}
@@ -88,7 +89,7 @@ func openBackend(name, pluginDir string, threads int, noRepack bool) (backend.Ba
 			return nil, fmt.Errorf("device %q: its number is missing", name)
 		}
 	}
-	l, err := ggml.Open([]string{pluginDir})
+	l, err := library.Open([]string{pluginDir})
 	if err != nil {
 		return nil, err
 	}
@@ -116,7 +117,7 @@ func variantDir(spec, pluginDir string) (dir string, own bool, err error) {
 		return "", false, err
 	}
 	for _, part := range []string{"base", "cpu-" + variant} {
-		if err := copyFile(filepath.Join(pluginDir, ggml.PluginFile(part)), filepath.Join(dir, ggml.PluginFile(part))); err != nil {
+		if err := copyFile(filepath.Join(pluginDir, library.PluginFile(part)), filepath.Join(dir, library.PluginFile(part))); err != nil {
 			return dir, true, err
 		}
 	}

@@ -16,6 +16,7 @@ import (
 
 	"qtsaccel/backends/backendtest"
 	"qtsaccel/backends/ggml"
+	"qtsaccel/backends/ggml/library"
 	"qtsaccel/backends/reference"
 	"qtsaccel/core/backend"
 	"qtsaccel/core/mem"
@@ -88,7 +89,7 @@ func open(t *testing.T, o ggml.Options) backend.Backend {
 		dir, err = filepath.Abs("../../dist/lib/qtsaccel")
 		require.NoError(t, err)
 	}
-	l, err := ggml.Open([]string{dir})
+	l, err := library.Open([]string{dir})
 	require.NoError(t, err)
 	b, err := ggml.New(l, o)
 	require.NoError(t, err)

@@ -15,10 +15,10 @@ const (
 // files gives the generated files by name.
 func files(ops []op) map[string]string {
 	return map[string]string{
-		"ops_gen.h":     header(ops),
-		"ops_gen.cpp":   functions(ops),
-		"ops_gen.go":    methods(ops),
-		"symbols_gen.h": symbols(ops),
+		"ops_gen.h":             header(ops),
+		"ops_gen.cpp":           functions(ops),
+		"ops_gen.go":            methods(ops),
+		"library/symbols_gen.h": symbols(ops),
 	}
 }
 

@@ -26,7 +26,7 @@ func generate(list, dir string) error {
 		return fmt.Errorf("%s: %w", list, err)
 	}
 	for name, content := range files(ops) {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(content), 0o644); err != nil {
+		if err := os.WriteFile(filepath.Join(dir, filepath.FromSlash(name)), []byte(content), 0o644); err != nil {
 			return err
 		}
 	}

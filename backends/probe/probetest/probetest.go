@@ -14,7 +14,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"qtsaccel/backends/ggml"
+	"qtsaccel/backends/ggml/library"
 )
 
 // Stage is a folder with the tool, ggml, and a stand-in for the CUDA plugin. A
@@ -80,7 +80,7 @@ func build(t *testing.T) {
 		return
 	}
 	plugins := Plugins(t)
-	cpu, err := filepath.Glob(filepath.Join(plugins, ggml.PluginFile("cpu-*")))
+	cpu, err := filepath.Glob(filepath.Join(plugins, library.PluginFile("cpu-*")))
 	require.NoError(t, err)
 	if len(cpu) == 0 {
 		built.problem = "no CPU plugins in " + plugins + " (make ggml)"
@@ -88,18 +88,18 @@ func build(t *testing.T) {
 	}
 	dir, err := os.MkdirTemp("", "qtsaccel-stage-") //nolint:usetesting // it outlives the test that makes it
 	require.NoError(t, err)
-	for _, name := range append(cpu, filepath.Join(plugins, ggml.PluginFile("base"))) {
+	for _, name := range append(cpu, filepath.Join(plugins, library.PluginFile("base"))) {
 		data, err := os.ReadFile(name)
 		require.NoError(t, err)
 		require.NoError(t, os.WriteFile(filepath.Join(dir, filepath.Base(name)), data, 0o600))
 	}
 	sources := filepath.Join(root(t), "backends", "probe", "probetest", "testdata")
-	base := strings.TrimSuffix(strings.TrimPrefix(ggml.PluginFile("base"), "lib"), ".so")
+	base := strings.TrimSuffix(strings.TrimPrefix(library.PluginFile("base"), "lib"), ".so")
 	command(t, "g++", "-std=c++17", "-O1", "-Wall", "-Wextra", "-Werror", "-shared", "-fPIC",
 		"-I", filepath.Join(root(t), "dist", "ggml", "include"),
 		// ggml's symbols as they are called in our copies.
 		"-Dggml_graph_node=qtsg_graph_node", "-Dggml_nelements=qtsg_nelements", "-Dggml_abort=qtsg_abort",
-		fmt.Sprintf("-DCPU_PLUGIN=%q", plainest(cpu)), "-o", filepath.Join(dir, ggml.PluginFile("cuda")),
+		fmt.Sprintf("-DCPU_PLUGIN=%q", plainest(cpu)), "-o", filepath.Join(dir, library.PluginFile("cuda")),
 		filepath.Join(sources, "plugin.cpp"), "-L"+dir, "-l"+base, "-Wl,-rpath,$ORIGIN")
 	require.NoError(t, os.Mkdir(filepath.Join(dir, "driver"), 0o700))
 	Driver(t, filepath.Join(dir, "driver"))
@@ -128,7 +128,7 @@ func Plugins(t *testing.T) string {
 // plainest is a CPU plugin that runs on every processor.
 func plainest(paths []string) string {
 	for _, p := range paths {
-		if name := filepath.Base(p); name == ggml.PluginFile("cpu-x64") {
+		if name := filepath.Base(p); name == library.PluginFile("cpu-x64") {
 			return name
 		}
 	}

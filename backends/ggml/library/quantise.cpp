@@ -1,5 +1,5 @@
 #include "guard.h"
-#include "shim.h"
+#include "library.h"
 #include "table.h"
 
 int32_t shim_quantise(int32_t type, const float *src, void *dst, int64_t rows, int64_t per_row,

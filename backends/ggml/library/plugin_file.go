@@ -1,4 +1,4 @@
-package ggml
+package library
 
 import (
 	"encoding/binary"

@@ -7,8 +7,8 @@
 #include <memory>
 #include <new>
 
+#include "library.h"
 #include "log.h"
-#include "shim.h"
 #include "table.h"
 
 namespace shim {

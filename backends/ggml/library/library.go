@@ -1,10 +1,14 @@
-package ggml
+// Package library is ggml as a library: it opens the base library and the plugins from a
+// folder, fills the table of functions (table.h) by which the C++ of other packages calls
+// them, keeps failed assertions and exceptions from ending the process (guard.h), and
+// passes ggml's log on. It knows no tensor of a graph, no backend and no run.
+package library
 
 /*
-#cgo CPPFLAGS: -I${SRCDIR}/../../dist/ggml/include
+#cgo CPPFLAGS: -I${SRCDIR}/../../../dist/ggml/include
 #cgo CFLAGS: -O2 -Wall
 #cgo CXXFLAGS: -std=c++17 -O2 -Wall -Wextra
-#include "shim.h"
+#include "library.h"
 */
 import "C"
 
@@ -15,6 +19,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"unsafe"
 
 	"github.com/ebitengine/purego"
 
@@ -33,14 +38,17 @@ type Library struct {
 	Searched []string
 
 	mu      sync.Mutex
-	plugins map[string]*plugin // entered ones, by device kind
+	plugins map[string]*Plugin // entered ones, by device kind
 }
 
-// plugin is a shared library with a kind of device in it.
-type plugin struct {
-	path string
+// Plugin is a shared library with a kind of device in it.
+type Plugin struct {
+	Path string
 	ptr  *C.struct_shim_plugin
 }
+
+// Handle is the plugin's struct shim_plugin, for C.
+func (p *Plugin) Handle() unsafe.Pointer { return unsafe.Pointer(p.ptr) }
 
 var (
 	loadedMu sync.Mutex
@@ -109,7 +117,7 @@ func load(dir string) (*Library, error) {
 		return nil, err
 	}
 	if C.shim_library_init() != 0 {
-		return nil, lastFailure(path)
+		return nil, LastFailure(path)
 	}
 	cpu, err := bestCPU(dir)
 	if err != nil {
@@ -117,7 +125,7 @@ func load(dir string) (*Library, error) {
 	}
 	l := &Library{
 		Dir: dir, Version: C.GoString(C.shim_library_version()),
-		plugins: map[string]*plugin{"cpu": cpu},
+		plugins: map[string]*Plugin{"cpu": cpu},
 	}
 	return l, nil
 }
@@ -152,7 +160,7 @@ var cpuVariants = []string{
 }
 
 // bestCPU enters the CPU plugin with the highest score of those in the folder.
-func bestCPU(dir string) (*plugin, error) {
+func bestCPU(dir string) (*Plugin, error) {
 	paths, err := cpuPlugins(dir)
 	if err != nil {
 		return nil, err
@@ -227,20 +235,20 @@ func cpuPlugins(dir string) ([]string, error) {
 }
 
 // enter calls a plugin's ggml_backend_init.
-func enter(handle uintptr, path string) (*plugin, error) {
+func enter(handle uintptr, path string) (*Plugin, error) {
 	init, err := purego.Dlsym(handle, symbolName("ggml_backend_init"))
 	if err != nil {
 		return nil, status.Errorf(status.VersionMismatch, "%s is no ggml plugin: %w", path, err)
 	}
-	p := &plugin{path: path}
+	p := &Plugin{Path: path}
 	if C.shim_plugin_enter(C.uintptr_t(init), &p.ptr) != 0 {
-		return nil, lastFailure(path)
+		return nil, LastFailure(path)
 	}
 	return p, nil
 }
 
-// plugin gives the plugin for a kind of device, entered.
-func (l *Library) plugin(kind string) (*plugin, error) {
+// Plugin gives the plugin for a kind of device, entered.
+func (l *Library) Plugin(kind string) (*Plugin, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if p := l.plugins[kind]; p != nil {
@@ -267,15 +275,15 @@ func (l *Library) plugin(kind string) (*plugin, error) {
 	}
 	if got, want := C.shim_plugin_api(p.ptr), C.shim_plugin_api(l.plugins["cpu"].ptr); got != want {
 		return nil, status.Errorf(status.VersionMismatch, "plugin %s is made for version %d of ggml's plugin interface, %s for %d",
-			path, got, l.plugins["cpu"].path, want)
+			path, got, l.plugins["cpu"].Path, want)
 	}
 	l.plugins[kind] = p
 	return p, nil
 }
 
-// lastFailure is the failure of the shim's call before, on the same thread: callers
-// have locked themselves to it.
-func lastFailure(what string) error {
+// LastFailure is the failure of the call of C before, on the same thread: callers have
+// locked themselves to it.
+func LastFailure(what string) error {
 	return status.Errorf(status.Code(C.shim_failure_code()), "%s: %s", what, C.GoString(C.shim_failure_text()))
 }
 

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "shim.h"
+#include "library.h"
 
 static char self_dir[PATH_MAX];
 static char self_real_dir[PATH_MAX];

@@ -1,4 +1,4 @@
-package ggml
+package library
 
 import (
 	"fmt"
@@ -6,7 +6,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -16,6 +15,7 @@ import (
 	"github.com/ebitengine/purego"
 	"github.com/stretchr/testify/require"
 
+	"qtsaccel/backends/ggml/library/librarytest"
 	"qtsaccel/core/status"
 )
 
@@ -26,6 +26,12 @@ func requireStatus(t *testing.T, code status.Code, err error, words ...string) {
 	for _, w := range words {
 		require.Contains(t, err.Error(), w)
 	}
+}
+
+func openLibrary(t testing.TB) *Library {
+	l, err := Open([]string{librarytest.Dir(t)})
+	require.NoError(t, err)
+	return l
 }
 
 func TestOpenNamesEveryPlace(t *testing.T) {
@@ -80,7 +86,7 @@ func TestOpenForeign(t *testing.T) {
 		require.NoError(t, err, string(out))
 		return string(out)
 	}
-	ggml := pluginDir(t)
+	ggml := librarytest.Dir(t)
 
 	garbage := t.TempDir()
 	require.NoError(t, os.WriteFile(filepath.Join(garbage, libraryFile("base")), []byte("not a library"), 0o644))
@@ -101,20 +107,6 @@ func TestOpenForeign(t *testing.T) {
 	require.Contains(t, open(alone), "DEVICE_UNAVAILABLE: there is no CPU plugin "+alone)
 }
 
-func TestNewNamesWhatIsMissing(t *testing.T) {
-	l := openLibrary(t)
-	_, err := New(l, Options{Device: "abacus"})
-	requireStatus(t, status.InvalidArgument, err, "abacus", "cpu, cuda, vulkan, metal")
-	_, err = New(l, Options{Device: "cpu", Index: 3})
-	requireStatus(t, status.DeviceUnavailable, err, "cpu device 3", "finds 1")
-	_, err = New(l, Options{Device: "cpu", Threads: 513})
-	requireStatus(t, status.InvalidArgument, err, "513")
-	if _, err := os.Stat(filepath.Join(l.Dir, libraryFile("metal"))); err != nil {
-		_, err = New(l, Options{Device: "metal"})
-		requireStatus(t, status.DeviceUnavailable, err, filepath.Join(l.Dir, libraryFile("metal")))
-	}
-}
-
 func TestSelfDirs(t *testing.T) {
 	self, err := os.Executable()
 	require.NoError(t, err)
@@ -123,18 +115,6 @@ func TestSelfDirs(t *testing.T) {
 		require.True(t, filepath.IsAbs(d), d)
 		require.Equal(t, "qtsaccel", filepath.Base(d))
 	}
-}
-
-func TestInfo(t *testing.T) {
-	b := cpuBackend(t, 0)
-	i := b.Info()
-	require.Equal(t, "cpu", i.Name)
-	require.NotEmpty(t, i.Description)
-	require.Equal(t, "ggml "+openLibrary(t).Version, i.Library)
-	require.FileExists(t, i.Plugin)
-	require.Equal(t, "qtsaccel", filepath.Base(i.Searched[len(i.Searched)-1]))
-	require.Equal(t, DefaultThreads(), i.Threads)
-	require.LessOrEqual(t, i.Threads, runtime.NumCPU())
 }
 
 func TestLogSink(t *testing.T) {
@@ -172,7 +152,7 @@ func BenchmarkOpen(b *testing.B) {
 	var total time.Duration
 	for range b.N {
 		cmd := exec.Command(os.Args[0], "-test.run=^$", "-test.bench=^BenchmarkOpen$")
-		cmd.Env = append(os.Environ(), asked+"="+pluginDir(b))
+		cmd.Env = append(os.Environ(), asked+"="+librarytest.Dir(b))
 		out, err := cmd.Output()
 		require.NoError(b, err)
 		_, text, _ := strings.Cut(string(out), "took ")

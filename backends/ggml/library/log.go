@@ -1,7 +1,7 @@
-package ggml
+package library
 
 // #include <stdlib.h>
-// #include "shim.h"
+// #include "library.h"
 import "C"
 
 import "unsafe"

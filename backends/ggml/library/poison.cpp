@@ -2,7 +2,7 @@
 
 #include <cstring>
 
-#include "shim.h"
+#include "library.h"
 
 void shim::poison::set(status code) noexcept {
     if (claimed_.test_and_set()) return;

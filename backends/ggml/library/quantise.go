@@ -1,11 +1,12 @@
-package ggml
+package library
 
-// #include "shim.h"
+// #include "library.h"
 import "C"
 
 import (
 	"unsafe"
 
+	"qtsaccel/core/gguf"
 	"qtsaccel/core/status"
 	"qtsaccel/core/tensor"
 )
@@ -30,9 +31,9 @@ func (l *Library) Quantise(d tensor.DType, dst []byte, src, importance []float32
 			return status.Errorf(status.ShapeMismatch, "%d elements as %v are not rows of %d", len(src), d, row)
 		}
 	}
-	if C.shim_quantise(dtypes[d], (*C.float)(unsafe.SliceData(src)), unsafe.Pointer(unsafe.SliceData(dst)), C.int64_t(len(src)/row),
+	if C.shim_quantise(C.int32_t(gguf.Number(d)), (*C.float)(unsafe.SliceData(src)), unsafe.Pointer(unsafe.SliceData(dst)), C.int64_t(len(src)/row),
 		C.int64_t(row), (*C.float)(unsafe.SliceData(importance))) != 0 {
-		return lastFailure("ggml, storing as " + d.String())
+		return LastFailure("ggml, storing as " + d.String())
 	}
 	return nil
 }

@@ -2,7 +2,7 @@
 
 #include <iterator>
 
-#include "shim.h"
+#include "library.h"
 
 struct symbol_table gg;
 struct optional_table gg_optional;

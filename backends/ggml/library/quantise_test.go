@@ -1,4 +1,4 @@
-package ggml
+package library
 
 import (
 	"math/rand/v2"

@@ -5,8 +5,8 @@
 #include <shared_mutex>
 
 #include "ggml.h"
+#include "library.h"
 #include "log.h"
-#include "shim.h"
 
 namespace {
 

@@ -1,6 +1,6 @@
-package ggml
+package library
 
-// #include "shim.h"
+// #include "library.h"
 import "C"
 
 import "path/filepath"
