@@ -235,8 +235,8 @@ xcframework: lib ## On a Mac: make dist/CQtsAccel.xcframework, for a Swift packa
 	@xcodebuild -create-xcframework -library $(LIB) -headers $(DIST)/xcframework-headers -output $(DIST)/CQtsAccel.xcframework
 
 .PHONY: test-shape
-test-shape: ## Test how many files a new operator takes, and that a new option is missed where it lacks
-	@$(GO_TEST) -count=1 -v ./tests/shape
+test-shape: ggml ## Test how many files a new operator takes, and that a new option is missed where it lacks
+	@QTSACCEL_TEST_SHAPE=1 $(GO_TEST) -count=1 -v ./tests/shape
 
 .PHONY: test-race
 test-race: ggml ## Run the Go tests with the race detector

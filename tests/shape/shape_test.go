@@ -69,7 +69,7 @@ func (c *tree) edit(file, insert, before string) {
 	text, err := os.ReadFile(path)
 	require.NoError(c.t, err)
 	require.Equal(c.t, 1, strings.Count(string(text), before), "%s: %q", file, before)
-	require.NoError(c.t, os.WriteFile(path, []byte(strings.Replace(string(text), before, insert+before, 1)), 0o600))
+	c.write(file, strings.Replace(string(text), before, insert+before, 1))
 }
 
 // add writes a file that is not there.
@@ -77,7 +77,12 @@ func (c *tree) add(file, text string) {
 	c.t.Helper()
 	path := filepath.Join(c.folder, file)
 	require.NoFileExists(c.t, path)
-	require.NoError(c.t, os.WriteFile(path, []byte(text), 0o600))
+	c.write(file, text)
+}
+
+func (c *tree) write(file, text string) {
+	c.t.Helper()
+	require.NoError(c.t, os.WriteFile(filepath.Join(c.folder, file), []byte(text), 0o600))
 }
 
 // run runs the go command in a folder of the tree. With -trimpath what is the same in
@@ -136,19 +141,28 @@ func init() {
 }
 `
 
+// addOperator adds an operator as a whole, but for what is generated.
+func (c *tree) addOperator() {
+	c.t.Helper()
+	c.add("core/ops/throw_away.go", throwAway)
+	c.edit("backends/backendtest/cases.go", "\t\t\"throw_away\": unary(x()),\n", "\t\t\"gelu\": ")
+}
+
 // A new operator is one file, and its cases.
 func TestAnOperatorIsOneFileAndItsCases(t *testing.T) {
 	t.Parallel()
 	c := copied(t)
-	c.add("core/ops/throw_away.go", throwAway)
-	// The tree says what is missing, before anything else fails.
+	c.addOperator()
+	// The tree says what is missing.
+	cases, err := os.ReadFile(filepath.Join(c.folder, "backends/backendtest/cases.go"))
+	require.NoError(t, err)
+	c.write("backends/backendtest/cases.go", string(c.before["backends/backendtest/cases.go"]))
 	require.Contains(t, c.fails(".", "test", "-run", "TestEveryOperatorHasCases", "./backends/backendtest"), "throw_away")
-	c.edit("backends/backendtest/cases.go", "\t\t\"throw_away\": unary(x()),\n", "\t\t\"gelu\": ")
+	c.write("backends/backendtest/cases.go", string(cases))
 	require.Contains(t, c.fails(".", "test", "-run", "TestCommittedFilesAreFresh", "./capi/gen"), "go generate ./capi")
 	require.Contains(t, c.fails(".", "test", "-run", "TestOperatorsDocIsUpToDate", "./core/ops"), "go run ./core/ops/gen")
 	c.generate()
-	touched := c.byHand()
-	require.Equal(t, []string{"backends/backendtest/cases.go", "core/ops/throw_away.go"}, touched)
+	require.Equal(t, []string{"backends/backendtest/cases.go", "core/ops/throw_away.go"}, c.byHand())
 
 	// With that it is everywhere: whatever computes, and in every binding.
 	c.passes(".", "test", "./core/ops", "./core/oplevel", "./capi/gen", "./backends/backendtest")
@@ -158,6 +172,78 @@ func TestAnOperatorIsOneFileAndItsCases(t *testing.T) {
 		require.NoError(t, err)
 		require.Contains(t, string(text), "throw_away", binding)
 	}
+}
+
+const kernel = `#include "kernel.h"
+
+namespace kernels {
+
+namespace {
+
+void halve(const call *c, int32_t ith, int32_t nth) {
+    const part all(c->in[0].ne[0] * rows_of(c->in[0]), ith, nth);
+    for (int64_t i = all.begin; i < all.end; i++) static_cast<float *>(c->out.data)[i] = floats_of(c->in[0])[i] / 2;
+}
+
+const kernel entry("throw_away", halve, {KERNELS_DENSE, true, {}});
+
+}  // namespace
+
+}  // namespace kernels
+`
+
+// caller finds the kernel and runs it as a backend does.
+const caller = `#include <cstring>
+
+#include "kernels.h"
+
+int main() {
+    const int64_t ne[4] = {3, 1, 1, 1};
+    const size_t nb[4] = {4, 12, 12, 12};
+    const float x[3] = {1, -2, 5};
+    float y[3];
+    const kernels_type f32 = {0, 1, 4, nullptr};
+    const kernels_tensor in = {&f32, ne, nb, const_cast<float *>(x)};
+    const kernels_call call = {{&f32, ne, nb, y}, &in, 1, nullptr};
+    for (const kernels_kernel *k = kernels_first(); k != nullptr; k = k->next) {
+        if (std::strcmp(k->name, "throw_away") != 0 || k->as_operator.inputs != KERNELS_DENSE) continue;
+        k->run(&call, 0, 2);
+        k->run(&call, 1, 2);
+        return y[0] == 0.5f && y[1] == -1 && y[2] == 2.5f ? 0 : 2;
+    }
+    return 1;
+}
+`
+
+// With a kernel for the CPU it is three.
+func TestAnOperatorWithAKernelIsThreeFiles(t *testing.T) {
+	t.Parallel()
+	c := copied(t)
+	c.addOperator()
+	c.add("backends/kernels/throw_away.cpp", kernel)
+	c.generate()
+	require.Equal(t, []string{"backends/backendtest/cases.go", "backends/kernels/throw_away.cpp", "core/ops/throw_away.go"}, c.byHand())
+
+	// It enters itself; of all kernels, which take minutes to compile, no other is needed.
+	compiler := os.Getenv("CXX")
+	if compiler == "" {
+		compiler = "c++"
+	}
+	program, folder := filepath.Join(t.TempDir(), "caller"), filepath.Join(c.folder, "backends", "kernels")
+	main := program + ".cpp"
+	require.NoError(t, os.WriteFile(main, []byte(caller), 0o600))
+	output, err := exec.Command(compiler, "-std=c++17", "-Wall", "-Wextra", "-Werror", "-I", folder, "-o", program,
+		main, filepath.Join(folder, "kernel.cpp"), filepath.Join(folder, "throw_away.cpp")).CombinedOutput()
+	require.NoError(t, err, "%s", output)
+	require.NoError(t, exec.Command(program).Run())
+
+	if os.Getenv("QTSACCEL_TEST_SHAPE") == "" {
+		return
+	}
+	dist, err := filepath.Abs(filepath.Join("..", "..", "dist"))
+	require.NoError(t, err)
+	require.NoError(t, os.Symlink(dist, filepath.Join(c.folder, "dist")))
+	c.passes(".", "test", "-run", "^TestConformance$/(^op$|^special$)/^throw_away$", "./backends/ggml")
 }
 
 // A field that the header gets is missed wherever it is not read or given.
