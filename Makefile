@@ -19,6 +19,10 @@ DESTDIR ?=
 # GGML_DIR=<prefix>; without them, pinned prebuilt libraries.
 export GGML GGML_DIR GGML_BACKEND_DIR GGML_CUDA GGML_VULKAN GGML_CPU CUDA_ARCHS
 
+# Of one form everywhere, so that what one target has compiled no other compiles again,
+# here or in another copy of the tree.
+export GOFLAGS := $(strip $(filter-out -trimpath,$(GOFLAGS)) -trimpath)
+
 # Pure Go, so that no compiler is needed and every run after the first is cached.
 PROVISION := CGO_ENABLED=0 go run ./build/provision
 
@@ -29,7 +33,6 @@ PROVISION := CGO_ENABLED=0 go run ./build/provision
 DEBIAN_BUILD := gcc g++ git pkg-config
 DEBIAN_EXAMPLES := libpng-dev libsndfile1-dev libcjson-dev
 DEBIAN_VULKAN := mesa-vulkan-drivers libvulkan1
-DEBIAN_LINT := clang-format
 DEBIAN_BENCH := libdnnl-dev
 DEBIAN_SYSTEM_TEST := debootstrap
 # Building ggml from source; nvcc, for CUDA, comes from its maker.
@@ -41,9 +44,19 @@ DEBIAN_SOURCE := cmake g++ $(if $(filter 1 on yes,$(GGML_VULKAN)),glslc libvulka
 deps: ## Install the Debian packages for building, examples and tests (as root; else say which)
 	@build/deps.sh $(DEBIAN_BUILD) $(DEBIAN_EXAMPLES) $(DEBIAN_VULKAN)
 
+# Made once for all steps of `make test`, whose tests ask for some of them again: then
+# they are taken as they are.
+SHARED := ggml test-data lib bin static-lib test-lib
+ifdef QTSACCEL_BUILT
+.PHONY: $(SHARED)
+$(SHARED): ;
+else
+
 .PHONY: ggml
 ggml: ## Provide ggml's headers and libraries (GGML=system, GGML_DIR=<prefix>: an installed one)
 	@$(PROVISION) ggml
+
+endif
 
 .PHONY: ggml-source
 ggml-source: ## Build what prebuilt ggml lacks: GGML_CUDA=1 CUDA_ARCHS=90, GGML_VULKAN=1, or a native CPU backend
@@ -51,9 +64,11 @@ ggml-source: ## Build what prebuilt ggml lacks: GGML_CUDA=1 CUDA_ARCHS=90, GGML_
 	@$(PROVISION) ggml-source
 
 # What tests and benchmarks use besides.
+ifndef QTSACCEL_BUILT
 .PHONY: test-data
 test-data:
 	@$(PROVISION) esrgan $(if $(filter Linux-x86_64,$(UNAME)-$(shell uname -m)),other-ggml)
+endif
 
 # ------------------------------------------------------------------- The build
 
@@ -76,9 +91,10 @@ HEADERS := $(wildcard include/*.h include/*.hpp)
 # shared library it links anew each time, which takes a few seconds. It takes the old
 # one's place when it is whole: tests that run side by side build and load it.
 build-lib = mkdir -p $(dir $(1)) && new=$$(mktemp -d $(dir $(1)).new-XXXXXX) && trap "rm -rf $$new" EXIT && \
-	go build -buildmode=c-shared -trimpath $(2) -ldflags='-s -w -extldflags "$(LIB_LDFLAGS)"' -o $$new/$(notdir $(1)) ./capi && \
+	go build -buildmode=c-shared $(2) -ldflags='-s -w -extldflags "$(LIB_LDFLAGS)"' -o $$new/$(notdir $(1)) ./capi && \
 	mv -f $$new/$(notdir $(1)) $(1) && ln -sfn $(notdir $(1)) $(dir $(1))$(notdir $(LIB_LINK))
 
+ifndef QTSACCEL_BUILT
 .PHONY: lib
 lib: ggml ## Build libqtsaccel and put its headers beside it
 	@mkdir -p $(DIST)/include
@@ -88,7 +104,8 @@ lib: ggml ## Build libqtsaccel and put its headers beside it
 .PHONY: bin
 bin: ggml ## Build the command line tool
 	@mkdir -p $(DIST)/bin
-	@go build -trimpath -ldflags='-s -w' -o $(DIST)/bin/ ./cmd/...
+	@go build -ldflags='-s -w' -o $(DIST)/bin/ ./cmd/...
+endif
 
 .PHONY: examples
 examples: deps lib ## Build the example programs
@@ -102,10 +119,12 @@ LIBS_PRIVATE := -lstdc++ -lpthread -ldl -lm
 endif
 STATIC_LIB := $(DIST)/static/libqtsaccel.a
 
+ifndef QTSACCEL_BUILT
 .PHONY: static-lib
 static-lib: ggml ## Build the static library, dist/static/libqtsaccel.a
 	@mkdir -p $(dir $(STATIC_LIB))
-	@go build -buildmode=c-archive -trimpath -ldflags='-s -w' -o $(STATIC_LIB) ./capi && rm -f $(STATIC_LIB:.a=.h)
+	@go build -buildmode=c-archive -ldflags='-s -w' -o $(STATIC_LIB) ./capi && rm -f $(STATIC_LIB:.a=.h)
+endif
 
 # The version, as the header says.
 VERSION = $(shell sed -n 's/^\#define QTSA_VERSION_M[AI][JN]OR //p; s/^\#define QTSA_VERSION_PATCH //p' include/qtsaccel.h | paste -sd.)
@@ -149,12 +168,12 @@ demo: deps lib ## Upscale a picture with a real model, through the C API
 # A software Vulkan device compiles hundreds of kernels when it has none yet.
 GO_TEST := go test -timeout 85m
 
+# What takes seconds comes first.
+TEST_STEPS := fmt-check generated lint-python test-shared test-kernels-asan $(if $(filter-out Darwin,$(UNAME)),test-vulkan-operators) \
+  test-go test-fuzz test-graphs test-python test-install test-swift site
 .PHONY: test
-ifneq ($(UNAME),Darwin)
-test: export QTSACCEL_TEST_VULKAN := 1
-test: test-vulkan-operators
-endif
-test: deps lib bin test-lib test-data test-go test-fuzz test-graphs test-python test-install test-swift site ## Set up what is needed and run every test; CI runs this
+test: ## Set up what is needed, check what `make check` does, and run every test; CI runs this
+	@$(if $(filter-out Darwin,$(UNAME)),QTSACCEL_TEST_VULKAN=1) build/steps.sh $(MAKE) deps test-build QTSACCEL_BUILT=1 $(TEST_STEPS)
 
 # Python with what its tests need, and with what makes the site, each made anew when
 # that changes.
@@ -170,9 +189,13 @@ $(VENV_STAMP) $(SITE_VENV)/.made:
 	@$(@D)/bin/pip install -q --disable-pip-version-check -r $<
 	@touch $@
 
+# What the steps of `make test`, and what they run, share.
+.PHONY: test-build
+test-build: $(SHARED) $(VENV_STAMP)
+
 # The Go tests; those of the documentation run its Python.
 .PHONY: test-go
-test-go: lib bin $(VENV_STAMP)
+test-go: lib bin test-lib $(VENV_STAMP)
 	@$(GO_TEST) ./...
 
 # The wheel is built from a copy of the package, with the library, its plugins and
@@ -188,18 +211,19 @@ wheel: lib bin $(VENV_STAMP) ## Build the Python wheel into dist/wheel, with lib
 	@rm -rf $(WHEEL_TREE)
 
 .PHONY: test-python
-test-python: wheel examples test-data ## Check and test the Python package, and the wheel in an empty environment
-	@cd bindings/python && for check in 'ruff check -q' 'ruff format -q --check' 'mypy'; do \
-	  $(abspath $(VENV))/bin/$$check $$([ "$$check" = mypy ] && echo qtsaccel || echo . ../../examples/python ../../tests/python ../../bench/python ../../docs/site ../../tests/docs); done
+test-python: wheel examples test-data ## Test the Python package, and the wheel in an empty environment
 	@PYTHONPATH=bindings/python QTSACCEL_LIBRARY=$(abspath $(LIB)) PYTHONDONTWRITEBYTECODE=1 \
 	  $(VENV)/bin/python -m pytest -q -rs -p no:cacheprovider tests/python
 
 # The library with hooks for tests (capi/hooks.go), and the same with the address
 # sanitizer. They use the plugins of the other.
-.PHONY: test-lib asan-lib
+ifndef QTSACCEL_BUILT
+.PHONY: test-lib
 test-lib: lib
 	@$(call build-lib,$(DIST)/test/$(notdir $(LIB)),-tags qtsatest)
 	@ln -sfn ../lib/qtsaccel $(DIST)/test/qtsaccel
+endif
+.PHONY: asan-lib
 asan-lib: lib
 	@$(call build-lib,$(DIST)/asan/$(notdir $(LIB)),-asan -tags qtsatest)
 	@ln -sfn ../lib/qtsaccel $(DIST)/asan/qtsaccel
@@ -242,6 +266,12 @@ test-shape: ggml ## Test how many files a new operator takes, and that a new opt
 test-race: ggml ## Run the Go tests with the race detector
 	@QTSACCEL_TEST_RACE=1 $(GO_TEST) -race ./...
 
+# What goroutines share, where the detector says most.
+SHARED_BY_GOROUTINES := guarded handle refcount run engine session oplevel weights modelfile
+.PHONY: test-shared
+test-shared:
+	@$(GO_TEST) -race $(SHARED_BY_GOROUTINES:%=./core/%)
+
 .PHONY: test-asan
 test-asan: asan-lib ## Run the C API's tests and random calls with the address sanitizer
 	@QTSACCEL_TEST_ASAN=1 $(GO_TEST) ./tests/c ./tests/fuzzcalls
@@ -271,7 +301,7 @@ DEVICES ?= cpu
 SEED ?= $(shell date +%s)
 .PHONY: fuzz-graphs fuzzgraphs
 fuzzgraphs: ggml ## Build the search for graphs that come out wrong, dist/bin/fuzzgraphs
-	@go build -trimpath -o $(DIST)/bin/fuzzgraphs ./tests/fuzzgraphs
+	@go build -o $(DIST)/bin/fuzzgraphs ./tests/fuzzgraphs
 fuzz-graphs: fuzzgraphs ## Try random graphs for FUZZ_TIME on DEVICES='cpu cpu:haswell vulkan:0', from SEED on
 	@$(DIST)/bin/fuzzgraphs -plugins $(DIST)/lib/qtsaccel -time $(FUZZ_TIME) -seed $(SEED) -devices '$(DEVICES)' -json $(DIST)/fuzzgraphs.json
 
@@ -285,7 +315,7 @@ test-graphs: fuzzgraphs
 # The same with the address sanitizer in the C++ of backends/ggml.
 .PHONY: fuzz-graphs-asan
 fuzz-graphs-asan: ggml ## Try random graphs with the address sanitizer
-	@go build -trimpath -asan -o $(DIST)/asan/fuzzgraphs ./tests/fuzzgraphs
+	@go build -asan -o $(DIST)/asan/fuzzgraphs ./tests/fuzzgraphs
 	@$(DIST)/asan/fuzzgraphs -plugins $(DIST)/lib/qtsaccel -time $(FUZZ_TIME) -seed $(SEED) -devices '$(DEVICES)'
 
 # Random sequences of calls through the C API, against the library with hooks. The program
@@ -399,6 +429,7 @@ site: $(SITE_VENV)/.made ## Render docs/ and the header as a site, dist/site/ind
 TOOLS := $(abspath $(DIST))/tools
 GOLANGCI_LINT := $(TOOLS)/golangci-lint-$(GOLANGCI_LINT_VERSION)
 GOFUMPT := $(TOOLS)/gofumpt-$(GOFUMPT_VERSION)
+CLANG_FORMAT := $(abspath $(VENV))/bin/clang-format
 
 # Runs a command over files of the tree, tracked or new and not ignored, that no
 # generator wrote: $(call over,patterns,command). (What grep's status says of -L differs
@@ -424,11 +455,19 @@ check: fmt-check lint generated test-go ## All that should pass before a commit
 # Packages that are built and tested without cgo.
 PURE_GO := ./core/... ./backends/reference/... ./backends/backendtest/... ./build/...
 
-.PHONY: lint
-lint: ggml $(GOLANGCI_LINT) ## Look for mistakes in the Go code
+# Python, from bindings/python, whose settings hold.
+PYTHON_TREES := . ../../examples/python ../../tests/python ../../bench/python ../../docs/site ../../tests/docs
+RUFF := cd bindings/python && $(abspath $(VENV))/bin/ruff
+
+.PHONY: lint lint-go lint-python
+lint: lint-go lint-python ## Look for mistakes in Go and Python
+lint-go: ggml $(GOLANGCI_LINT)
 	@cgo="$$(go list -f '{{range .CgoFiles}}{{$$.Dir}}/{{.}} {{end}}' $(PURE_GO) | tr -d '\n')"; \
 	test -z "$$cgo" || { echo "these must do without cgo: $$cgo"; exit 1; }
 	@$(GOLANGCI_LINT) run
+lint-python: $(VENV_STAMP)
+	@$(RUFF) check -q $(PYTHON_TREES)
+	@cd bindings/python && $(abspath $(VENV))/bin/mypy qtsaccel
 
 # macOS's C headers come with Zig. What is linked, and Apple's frameworks, they do not
 # reach.
@@ -442,22 +481,22 @@ vet-darwin: ggml $(TOOLS)/zig-$(ZIG_VERSION) ## Compile for macOS on arm64 all t
 	  go vet ./...
 
 .PHONY: fmt
-fmt: $(GOFUMPT) ## Format Go, C and C++
-	@build/deps.sh $(DEBIAN_LINT)
+fmt: $(GOFUMPT) $(VENV_STAMP) ## Format Go, C, C++ and Python
 	@$(call over,$(GO_FILES),$(GOFUMPT) -w)
-	@$(call over,$(C_FILES),clang-format -i)
+	@$(call over,$(C_FILES),$(CLANG_FORMAT) -i)
+	@$(RUFF) format -q $(PYTHON_TREES)
 
 .PHONY: fmt-check
-fmt-check: $(GOFUMPT)
-	@build/deps.sh $(DEBIAN_LINT)
+fmt-check: $(GOFUMPT) $(VENV_STAMP)
 	@bad="$$($(call over,$(GO_FILES),$(GOFUMPT) -l))"; test -z "$$bad" || { echo "not formatted (make fmt):"; echo "$$bad"; exit 1; }
-	@$(call over,$(C_FILES),clang-format --dry-run -Werror)
+	@$(call over,$(C_FILES),$(CLANG_FORMAT) --dry-run -Werror)
+	@$(RUFF) format -q --check $(PYTHON_TREES)
 
 # Generated files are committed; making them again must change nothing.
 .PHONY: generated
 generated: ggml
-	@before="$$(git diff | git hash-object --stdin)"; go generate ./...; \
-	test "$$before" = "$$(git diff | git hash-object --stdin)" || { echo 'go generate changed files: commit what it makes'; git diff --stat; exit 1; }
+	@before="$$(git diff | git hash-object --stdin)"; go generate ./capi && go run ./core/ops/gen; \
+	test "$$before" = "$$(git diff | git hash-object --stdin)" || { echo 'generators changed files: commit what they make'; git diff --stat; exit 1; }
 
 .PHONY: abi
 abi: ggml ## Record what compiled programs rely on, in include/qtsaccel.abi

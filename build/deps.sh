@@ -9,7 +9,7 @@ set -euo pipefail
 command -v dpkg-query >/dev/null || exit 0
 
 # Packages that are wanted for a command count as there if the command is.
-declare -A command_of=([gcc]=gcc [g++]=g++ [git]=git [pkg-config]=pkg-config [clang-format]=clang-format [debootstrap]=debootstrap [cmake]=cmake)
+declare -A command_of=([gcc]=gcc [g++]=g++ [git]=git [pkg-config]=pkg-config [debootstrap]=debootstrap [cmake]=cmake)
 
 missing=()
 for package in "$@"; do

@@ -84,5 +84,5 @@ func (o *overlay) setting(t *testing.T) string {
 	require.NoError(t, err)
 	path := filepath.Join(o.dir, "overlay.json")
 	require.NoError(t, os.WriteFile(path, list, 0o600))
-	return "GOFLAGS=-overlay=" + path
+	return "GOFLAGS=-overlay=" + path + " " + os.Getenv("GOFLAGS")
 }
