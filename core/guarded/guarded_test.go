@@ -33,11 +33,12 @@ func TestCallMakesPanicsErrors(t *testing.T) {
 	requirePanic(t, Call(func() error { panic("on demand") }), "on demand")
 	requirePanic(t, Call(func() error { return fmt.Errorf("%d", index(nil, 3)) }), "index out of range")
 	requirePanic(t, Call(func() error {
-		var p *int
-		*p = 1
+		*nothing() = 1
 		return nil
 	}), "nil pointer")
 }
+
+func nothing() *int { return nil }
 
 func TestGroupWaitsForAllAndGivesTheFirstError(t *testing.T) {
 	var g Group

@@ -13,7 +13,6 @@ import (
 type Kind uint32
 
 // The kinds.
-
 const (
 	KindU8 Kind = iota
 	KindI8

@@ -57,11 +57,11 @@ func valuesOf(t *testing.T, w *weights.Weights, name string) (of []float64) {
 	data, err := x.Freeze()
 	require.NoError(t, err)
 	le := binary.LittleEndian
-	real := make([]float32, x.Type.Shape.Elements())
+	decoded := make([]float32, x.Type.Shape.Elements())
 	if quant.CanDecode(x.Type.DType) {
-		require.NoError(t, quant.Decode(x.Type.DType, real, data))
+		require.NoError(t, quant.Decode(x.Type.DType, decoded, data))
 	}
-	for i := range real {
+	for i := range decoded {
 		switch x.Type.DType {
 		case tensor.I8:
 			of = append(of, float64(int8(data[i])))
@@ -72,7 +72,7 @@ func valuesOf(t *testing.T, w *weights.Weights, name string) (of []float64) {
 		case tensor.I64:
 			of = append(of, float64(int64(le.Uint64(data[8*i:]))))
 		default:
-			of = append(of, float64(real[i]))
+			of = append(of, float64(decoded[i]))
 		}
 	}
 	return of

@@ -134,6 +134,7 @@ func (c *Calls) run(r *request, sketch func(*sketch)) error {
 		if r.flags&OnCPUIfDeclined != 0 && !c.info.OnHost {
 			return c.decline(r, sketch, err)
 		}
+	default:
 	}
 	return err
 }

@@ -2,6 +2,7 @@ package ops
 
 import (
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -103,12 +104,7 @@ func (a *Attr) takesReal(f float64) bool {
 }
 
 func (a *Attr) takesText(word string) bool {
-	for _, w := range a.limits.words {
-		if w == word {
-			return true
-		}
-	}
-	return a.limits.words == nil
+	return a.limits.words == nil || slices.Contains(a.limits.words, word)
 }
 
 // Limits tells which values the attribute may have, "" where any of its type.

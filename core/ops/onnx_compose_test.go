@@ -1,7 +1,9 @@
 package ops_test
 
 import (
+	"maps"
 	"math"
+	"slices"
 	"strings"
 
 	"qtsaccel/core/ops"
@@ -10,7 +12,7 @@ import (
 
 // ONNX's operators that several of the table compute together.
 func init() {
-	for name, run := range map[string]func(e *evaluation) []ops.Value{
+	maps.Copy(onnxOps, map[string]func(e *evaluation) []ops.Value{
 		"And": func(e *evaluation) []ops.Value { return one(e.bin("mul", e.in[0].Value, e.in[1].Value)) },
 		"Or":  func(e *evaluation) []ops.Value { return one(e.bin("maximum", e.in[0].Value, e.in[1].Value)) },
 		"Not": func(e *evaluation) []ops.Value { return one(e.affine(e.in[0].Value, -1, 1)) },
@@ -61,9 +63,7 @@ func init() {
 		"MaxPool":         maxPool,
 		"AveragePool":     averagePool,
 		"RotaryEmbedding": rotary,
-	} {
-		onnxOps[name] = run
-	}
+	})
 }
 
 // affine is scale*x + bias.
@@ -139,11 +139,11 @@ func gatherElements(e *evaluation) []ops.Value {
 	// Where each element's row of the axis begins.
 	begin := filled(ids.Type.Shape, func(i int64) float64 {
 		at := int64(0)
-		for d := len(s) - 1; d >= 0; d-- {
+		for d, n := range slices.Backward(ids.Type.Shape) {
 			if d != axis {
-				at += i % ids.Type.Shape[d] * s[d+1:].Elements()
+				at += i % n * s[d+1:].Elements()
 			}
-			i /= ids.Type.Shape[d]
+			i /= n
 		}
 		return float64(at)
 	})

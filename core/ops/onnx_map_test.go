@@ -2,6 +2,7 @@ package ops_test
 
 import (
 	"math"
+	"slices"
 
 	"qtsaccel/core/ops"
 	"qtsaccel/core/tensor"
@@ -124,7 +125,7 @@ var onnxOps = map[string]func(e *evaluation) []ops.Value{
 	"Identity": func(e *evaluation) []ops.Value { return one(e.reshape(e.in[0].Value, e.in[0].Type.Shape...)) },
 	"Transpose": func(e *evaluation) []ops.Value {
 		var reversed []int64 // where no order is given
-		for i := len(e.in[0].Type.Shape) - 1; i >= 0; i-- {
+		for i := range slices.Backward(e.in[0].Type.Shape) {
 			reversed = append(reversed, int64(i))
 		}
 		return one(e.transpose(e.in[0].Value, e.ints("perm", reversed...)...))

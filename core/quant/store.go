@@ -67,6 +67,7 @@ func Store(d tensor.DType, dst []byte, src []float32) error {
 		return checkFloats(d, dst, src, smallestF16, F16Error)
 	case tensor.BF16:
 		return checkFloats(d, dst, src, 0x1p-126, 1.0/256)
+	default: // in blocks
 	}
 	block, bytes := d.Block()
 	for first := 0; first < len(src); first, dst = first+int(block), dst[bytes:] {
