@@ -13,7 +13,7 @@ import (
 	"qtsaccel/core/weights"
 )
 
-// Backend is a device made ready. Its methods may be called from any goroutine.
+// Backend is a device that was opened. Its methods may be called from any goroutine.
 type Backend interface {
 	// Info says what the backend is.
 	Info() Info
@@ -79,14 +79,14 @@ type Stream interface {
 	// other way. The range was checked.
 	ReadState(name string, offset int64, dst unsafe.Pointer, n int64) error
 	WriteState(name string, offset int64, src unsafe.Pointer, n int64) error
-	// Build makes a program ready to run. The states that it names exist, its
+	// Build compiles a program. The states that it names exist, its
 	// weights have data.
 	Build(p *graph.Program) (Executable, error)
 	// Close gives everything back. Every executable is closed.
 	Close() error
 }
 
-// Executable is a program made ready on a stream.
+// Executable is a program compiled on a stream.
 type Executable interface {
 	// Run uploads in, computes, and fills out: one entry for each of the
 	// program's inputs and outputs, in their order, sizes checked. A nil Data
@@ -131,7 +131,7 @@ type Placement struct {
 	ScratchBytes int64           `json:"scratch_bytes"` // of the stream, shared by its executables
 	IOBytes      int64           `json:"io_bytes"`      // of inputs and outputs
 	Copies       Copies          `json:"copies"`
-	// Repacked are the weights that products find rearranged for the processor, in
+	// Repacked are the weights that matrix products find repacked for the processor, in
 	// copies that all programs of the backend share.
 	Repacked []RepackedWeight `json:"repacked,omitempty"`
 }

@@ -28,15 +28,15 @@ type Request struct {
 	// Debug receives a line for each step of the choice and of what the backend
 	// does afterwards, from any goroutine; nil: nobody wants to know.
 	Debug func(line string)
-	Probe string // "require", "auto" or "off": whether GPUs are proven first
+	Probe string // "require", "auto" or "off": whether GPUs pass a self-test first
 	// WeightsBudget is how many bytes of the device weights may take; 0: what it has.
 	WeightsBudget int64
 }
 
 // The modes of the probe.
 const (
-	ProbeRequire = "require" // what cannot be proven is not used
-	ProbeAuto    = "auto"    // where nothing can be proven at all, it is used, with a note
+	ProbeRequire = "require" // what cannot pass the self-test is not used
+	ProbeAuto    = "auto"    // where none can be made at all, it is used, with a note
 	ProbeOff     = "off"
 )
 
@@ -48,7 +48,7 @@ type Provider struct {
 	// choose from.
 	Devices func(Request) ([]Device, error)
 	// Prove makes sure that the device can be trusted with the host's process, and
-	// gives a note on how; nil where no proof is needed.
+	// gives a note on how; nil where no self-test is needed.
 	Prove func(Request, Device) (note string, err error)
 	// Open makes the backend on the device, the zero Device where Devices is nil.
 	Open func(Request, Device) (backend.Backend, error)
@@ -130,7 +130,7 @@ func (s *settings) wanted() string {
 	return w
 }
 
-// find gives the device to open, proven, and a note on the proof.
+// find gives the device to open, which passed its self-test, and a note on that.
 func find(name string, p Provider, s *settings) (device Device, note string, err error) {
 	devices, err := p.Devices(s.request)
 	if err != nil {

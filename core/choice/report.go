@@ -21,7 +21,7 @@ type Attempt struct {
 	Name   string `json:"name"`
 	Taken  bool   `json:"taken"`
 	Reason string `json:"reason,omitempty"` // why it was not
-	Note   string `json:"note,omitempty"`   // on how the device was proven
+	Note   string `json:"note,omitempty"`   // on the self-test of the device
 }
 
 func (r *Report) skip(name, reason string) {

@@ -39,10 +39,10 @@ type Layout struct {
 // maxWrittenAlignment is more than any device asks for, and bounds the padding.
 const maxWrittenAlignment = 1 << 20
 
-// Lay makes the header of a version 3 file. general.alignment among the pairs says
+// NewLayout makes the header of a version 3 file. general.alignment among the pairs says
 // how tensors are aligned, 32 without it. INVALID_ARGUMENT: a key that is empty,
 // not UTF-8, with a zero byte, of more than 65535 bytes or there twice, an alignment that is none; UNSUPPORTED: one above 1 MiB.
-func Lay(pairs []metadata.Pair, tensors []Named) (*Layout, error) {
+func NewLayout(pairs []metadata.Pair, tensors []Named) (*Layout, error) {
 	le := binary.LittleEndian
 	alignment := int64(defaultAlignment)
 	b := le.AppendUint32([]byte(Magic), 3)

@@ -22,7 +22,7 @@ func again(t *testing.T, table *tensorfile.Table) *Layout {
 	for i, e := range table.Entries {
 		tensors[i] = Named{Name: e.Name, Type: e.Type}
 	}
-	layout, err := Lay(pairs, tensors)
+	layout, err := NewLayout(pairs, tensors)
 	if v, ok := table.Metadata[alignmentKey]; ok && status.Of(err) == status.Unsupported {
 		n, _ := v.Int()
 		require.Greater(t, n, int64(maxWrittenAlignment))
@@ -79,7 +79,7 @@ func TestARealHeaderAgain(t *testing.T) {
 	}
 }
 
-func TestWhatCannotBeLaid(t *testing.T) {
+func TestWhatCannotBeLaidOut(t *testing.T) {
 	for words, pairs := range map[string][]metadata.Pair{
 		"has a zero byte":        {{Key: "a\x00b", Value: metadata.Int(1)}},
 		"there twice":            {{Key: "a", Value: metadata.Int(1)}, {Key: "a", Value: metadata.Int(2)}},
@@ -89,7 +89,7 @@ func TestWhatCannotBeLaid(t *testing.T) {
 		"it is 48, not a power":  {{Key: alignmentKey, Value: metadata.Int(48)}},
 		"at most 1048576 is wri": {{Key: alignmentKey, Value: metadata.Int(1 << 21)}},
 	} {
-		_, err := Lay(pairs, nil)
+		_, err := NewLayout(pairs, nil)
 		require.ErrorContains(t, err, words)
 	}
 }

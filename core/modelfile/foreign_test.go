@@ -249,7 +249,7 @@ func TestForeignTensorsAreSavedAsTheyWere(t *testing.T) {
 		{Name: "five", Raw: &gguf.Raw{Number: 0, Shape: tensor.Shape{2, 1, 1, 1, 2}, Bytes: 16}},
 		{Name: "big", Raw: &gguf.Raw{Number: 16, Shape: tensor.Shape{1 << 10, 32 << 10}, Bytes: 66 << 17}}, // more than a piece
 	}
-	layout, err := gguf.Lay([]metadata.Pair{{Key: "k", Value: metadata.Text("v")}}, named)
+	layout, err := gguf.NewLayout([]metadata.Pair{{Key: "k", Value: metadata.Text("v")}}, named)
 	require.NoError(t, err)
 	content := make([]byte, layout.Size)
 	copy(content, layout.Header)

@@ -26,7 +26,7 @@ const maxSavedName = 63
 // INVALID_STATE: a tensor has no data yet; UNSUPPORTED: a name of more than 63
 // bytes, which ggml could not read, or a tensor that cannot be used and is not of a GGUF
 // file, from which it would be copied; INVALID_ARGUMENT: path is something other than
-// a regular file, or see [gguf.Lay]; IO: it cannot be written, or a mapped file has become shorter;
+// a regular file, or see [gguf.NewLayout]; IO: it cannot be written, or a mapped file has become shorter;
 // CANCELLED. Nothing is left behind then.
 func Save(w *weights.Weights, path string, more []metadata.Pair, progress func(done, total int64) bool) error {
 	if err := w.Use(); err != nil {
@@ -37,7 +37,7 @@ func Save(w *weights.Weights, path string, more []metadata.Pair, progress func(d
 }
 
 func save(w *weights.Weights, path string, more []metadata.Pair, progress func(done, total int64) bool) error {
-	tensors, layout, err := lay(w, more)
+	tensors, layout, err := layoutOf(w, more)
 	if err != nil {
 		return err
 	}
@@ -57,8 +57,8 @@ func save(w *weights.Weights, path string, more []metadata.Pair, progress func(d
 	}
 }
 
-// lay gives what is to be written, and where.
-func lay(w *weights.Weights, more []metadata.Pair) ([]*weights.Tensor, *gguf.Layout, error) {
+// layoutOf gives what is to be written, and where.
+func layoutOf(w *weights.Weights, more []metadata.Pair) ([]*weights.Tensor, *gguf.Layout, error) {
 	tensors := make([]*weights.Tensor, w.Len())
 	named := make([]gguf.Named, len(tensors))
 	quantised := false
@@ -101,7 +101,7 @@ func lay(w *weights.Weights, more []metadata.Pair) ([]*weights.Tensor, *gguf.Lay
 	if quantised && !versioned {
 		pairs = append(pairs, metadata.Pair{Key: gguf.QuantisationVersion, Value: metadata.U32(2)})
 	}
-	layout, err := gguf.Lay(pairs, named)
+	layout, err := gguf.NewLayout(pairs, named)
 	return tensors, layout, err
 }
 

@@ -160,7 +160,7 @@ func TestWhatCannotBeSaved(t *testing.T) {
 	weightstest.RequireError(t, Save(w, os.DevNull, nil, nil), status.InvalidArgument, "not a regular file")
 	weightstest.RequireError(t, Save(w, filepath.Join(folder, "none", "x"), nil, nil), status.IO, "no such file")
 	if _, err := os.Stat("/dev/full"); err == nil {
-		tensors, layout, err := lay(w, nil)
+		tensors, layout, err := layoutOf(w, nil)
 		require.NoError(t, err)
 		device, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
 		require.NoError(t, err)

@@ -41,7 +41,7 @@ func writeParts(t *testing.T, parts []part) (folder string) {
 		for j, name := range p.tensors {
 			named[j] = gguf.Named{Name: name, Type: weightstest.F32(1)}
 		}
-		layout, err := gguf.Lay(pairs, named)
+		layout, err := gguf.NewLayout(pairs, named)
 		require.NoError(t, err)
 		content := make([]byte, layout.Size)
 		copy(content, layout.Header)

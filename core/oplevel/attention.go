@@ -79,24 +79,24 @@ func (c *Calls) attention(r *request, q, k, v unsafe.Pointer, h *Heads, out unsa
 	r.floats(k, h.TK*h.KVHeads*h.Dim)
 	r.floats(v, h.TK*h.KVHeads*h.Dim)
 	r.output(out, 4*h.TQ*h.Heads*h.Dim)
-	careful := exceeds(q, h.TQ*h.Heads*h.Dim, infinity) || exceeds(k, h.TK*h.KVHeads*h.Dim, infinity)
-	r.flag(careful)
+	unfused := exceeds(q, h.TQ*h.Heads*h.Dim, infinity) || exceeds(k, h.TK*h.KVHeads*h.Dim, infinity)
+	r.flag(unfused)
 	r.shape(h.TQ, h.Heads, h.Dim)
 	r.shape(h.TK, h.KVHeads, h.Dim)
 	r.shape(h.TK, h.KVHeads, h.Dim)
 	r.shape(h.TQ, h.Heads, h.Dim)
 	r.countWork(attentionOp, 3)
 	r.work.flops *= h.seen()
-	return c.run(r, func(s *sketch) {
-		in := []ops.Ref{s.input(f32(h.TQ, h.Heads, h.Dim)), s.input(f32(h.TK, h.KVHeads, h.Dim)), s.input(f32(h.TK, h.KVHeads, h.Dim))}
-		if careful { // a mask of the caller's keeps it from being fused
-			in = append(in, s.zeros(h.TQ, h.TK))
+	return c.run(r, func(b *builder) {
+		in := []ops.Ref{b.input(f32(h.TQ, h.Heads, h.Dim)), b.input(f32(h.TK, h.KVHeads, h.Dim)), b.input(f32(h.TK, h.KVHeads, h.Dim))}
+		if unfused { // a mask of the caller's keeps it from being fused
+			in = append(in, b.zeros(h.TQ, h.TK))
 		}
 		causal := int64(0)
 		if h.Causal {
 			causal = 1
 		}
-		s.output(s.op("attention", in, ops.RealAttr("scale", h.Scale), ops.IntAttr("causal", causal), ops.IntAttr("window", h.Window)))
+		b.output(b.op("attention", in, ops.RealAttr("scale", h.Scale), ops.IntAttr("causal", causal), ops.IntAttr("window", h.Window)))
 	})
 }
 

@@ -17,12 +17,12 @@ import (
 	"qtsaccel/core/tensor"
 )
 
-// A calibration times four calls on the device and on the CPU beside it: one that is
+// A calibration times four calls on the device and on its CPU fallback: one that is
 // all overhead, one that is all transfer, and large ones of each class. It ends with
 // the call in which its budget is used up, leaving out what there is no time for.
 const (
 	// answerBudget is for a calibration that somebody waits for, and how long the first
-	// answer waits for one that goes on beside.
+	// answer waits for one that goes on meanwhile.
 	answerBudget      = 900 * time.Millisecond
 	calibrationBudget = 3 * time.Second
 	// sampleBudget is what repeating one call may take. Half of it for a single call
@@ -108,7 +108,7 @@ func (b *bench) transfer(c *Calls) error {
 	return b.silently(c, "neg", func(r *request) error {
 		r.floats(b.in(), benchFloats)
 		r.output(b.out(), 4*benchFloats)
-		return c.run(r, func(s *sketch) { s.output(s.op("neg", []ops.Ref{s.input(f32(benchFloats))})) })
+		return c.run(r, func(b *builder) { b.output(b.op("neg", []ops.Ref{b.input(f32(benchFloats))})) })
 	})
 }
 

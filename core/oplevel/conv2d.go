@@ -117,8 +117,8 @@ func (c *Calls) conv2d(r *request, x unsafe.Pointer, g *Geometry, norm *Norm, j 
 	if j.Bias != nil {
 		r.floats(j.Bias, j.NOut)
 	}
-	careful := c.loses(rangeOf(j.Weight.dtype()), x, 1, g.H*g.W*g.CIn)
-	r.flag(careful)
+	widen := c.loses(rangeOf(j.Weight.dtype()), x, 1, g.H*g.W*g.CIn)
+	r.flag(widen)
 	normalised := n.Kind != NoNorm || n.SiLU
 	tile, pixels := g.tilePixels(normalised), g.OH*g.OW
 	// A norm takes about four images beside; those, too, must fit into a few tiles.
@@ -137,11 +137,11 @@ func (c *Calls) conv2d(r *request, x unsafe.Pointer, g *Geometry, norm *Norm, j 
 	r.shape(j.NOut, g.CIn, g.K, g.K)
 	r.shape(1, j.NOut, g.OH, g.OW)
 	r.countWork(conv2dOp, 2)
-	return c.run(r, func(s *sketch) {
+	return c.run(r, func(b *builder) {
 		if whole {
-			s.wholeConv2d(g, &n, j, careful)
+			b.wholeConv2d(g, &n, j, widen)
 		} else {
-			s.conv2d(g, &n, j, careful, tile)
+			b.conv2d(g, &n, j, widen, tile)
 		}
 	})
 }
@@ -221,43 +221,43 @@ func (g *Geometry) tilePixels(normalised bool) int64 {
 // conv2d writes the convolution tile by tile: the rows of the input that a tile
 // needs, normalised, with a row of zeros put under them; from these the pixels of
 // each window fetched by number; and the product with the weight.
-func (s *sketch) conv2d(g *Geometry, n *Norm, j *Product, careful bool, tile int64) {
-	x := s.input(f32(g.H*g.W, g.CIn))
-	load := s.norm(x, g, *n)
-	weight := s.rows(j.Weight, careful)
+func (b *builder) conv2d(g *Geometry, n *Norm, j *Product, widen bool, tile int64) {
+	x := b.input(f32(g.H*g.W, g.CIn))
+	load := b.norm(x, g, *n)
+	weight := b.rows(j.Weight, widen)
 	bias := ops.None
 	if j.Bias != nil {
-		bias = s.input(f32(j.NOut))
+		bias = b.input(f32(j.NOut))
 	}
 	numbers := map[tileKey]ops.Ref{} // tiles in the middle share theirs
-	for first := int64(0); first < g.OH*g.OW && s.err == nil; first += tile {
+	for first := int64(0); first < g.OH*g.OW && b.err == nil; first += tile {
 		end := min(first+tile, g.OH*g.OW)
-		windows := s.windows(x, load, g, first, end, numbers)
+		windows := b.windows(x, load, g, first, end, numbers)
 		in := []ops.Ref{windows, weight}
 		if bias != ops.None {
 			in = append(in, bias)
 		}
-		s.output(s.activate(s.op("linear", in), j.Activation))
+		b.output(b.activate(b.op("linear", in), j.Activation))
 	}
 }
 
 // wholeConv2d writes the convolution as one, for a backend that gathers windows itself.
-func (s *sketch) wholeConv2d(g *Geometry, n *Norm, j *Product, careful bool) {
-	x := s.input(f32(g.H*g.W, g.CIn))
-	image := s.reshape(s.norm(x, g, *n)(x), 1, g.H, g.W, g.CIn)
-	weight := s.reshape(s.rows(j.Weight, careful), j.NOut, g.K, g.K, g.CIn)
+func (b *builder) wholeConv2d(g *Geometry, n *Norm, j *Product, widen bool) {
+	x := b.input(f32(g.H*g.W, g.CIn))
+	image := b.reshape(b.norm(x, g, *n)(x), 1, g.H, g.W, g.CIn)
+	weight := b.reshape(b.rows(j.Weight, widen), j.NOut, g.K, g.K, g.CIn)
 	first := ops.IntsAttr("axes", 0, 3, 1, 2)
-	in := []ops.Ref{s.op("transpose", []ops.Ref{image}, first), s.op("transpose", []ops.Ref{weight}, first)}
+	in := []ops.Ref{b.op("transpose", []ops.Ref{image}, first), b.op("transpose", []ops.Ref{weight}, first)}
 	if j.Bias != nil {
-		in = append(in, s.input(f32(j.NOut)))
+		in = append(in, b.input(f32(j.NOut)))
 	}
-	y := s.op("conv2d", in, ops.IntsAttr("stride", g.Stride, g.Stride), ops.IntsAttr("padding", g.padding()))
-	y = s.op("transpose", []ops.Ref{y}, ops.IntsAttr("axes", 0, 2, 3, 1))
-	s.output(s.activate(s.reshape(y, g.OH*g.OW, j.NOut), j.Activation))
+	y := b.op("conv2d", in, ops.IntsAttr("stride", g.Stride, g.Stride), ops.IntsAttr("padding", g.padding()))
+	y = b.op("transpose", []ops.Ref{y}, ops.IntsAttr("axes", 0, 2, 3, 1))
+	b.output(b.activate(b.reshape(y, g.OH*g.OW, j.NOut), j.Activation))
 }
 
 // windows gives the windows of pixels [first, end) of the output, one a row.
-func (s *sketch) windows(x ops.Ref, load func(ops.Ref) ops.Ref, g *Geometry, first, end int64, numbers map[tileKey]ops.Ref) ops.Ref {
+func (b *builder) windows(x ops.Ref, load func(ops.Ref) ops.Ref, g *Geometry, first, end int64, numbers map[tileKey]ops.Ref) ops.Ref {
 	top := max(0, first/g.OW*g.Stride-g.padding())
 	bottom := min(g.H, (end-1)/g.OW*g.Stride-g.padding()+g.K)
 	if bottom <= top { // the windows meet padding only
@@ -265,22 +265,22 @@ func (s *sketch) windows(x ops.Ref, load func(ops.Ref) ops.Ref, g *Geometry, fir
 	}
 	part := x
 	if top > 0 || bottom < g.H {
-		part = s.op("slice", []ops.Ref{x}, ops.IntAttr("axis", 0), ops.IntAttr("start", top*g.W), ops.IntAttr("end", bottom*g.W))
+		part = b.op("slice", []ops.Ref{x}, ops.IntAttr("axis", 0), ops.IntAttr("start", top*g.W), ops.IntAttr("end", bottom*g.W))
 	}
 	part = load(part)
 	if g.K == 1 && g.Stride == 1 && end-first == (bottom-top)*g.W {
 		return part
 	}
-	part = s.op("pad", []ops.Ref{part}, ops.IntsAttr("pads", 0, 0, 1, 0))
+	part = b.op("pad", []ops.Ref{part}, ops.IntsAttr("pads", 0, 0, 1, 0))
 	key := g.tileKey(first, end, top, bottom)
 	at, ok := numbers[key]
 	if !ok {
-		at = s.constant(tensor.Type{DType: tensor.I32, Shape: tensor.Shape{(end - first) * g.K * g.K}}, func(ids []byte) {
+		at = b.constant(tensor.Type{DType: tensor.I32, Shape: tensor.Shape{(end - first) * g.K * g.K}}, func(ids []byte) {
 			g.pixelNumbers(ids, first, end, top, bottom)
 		})
 		numbers[key] = at
 	}
-	return s.reshape(s.op("embedding", []ops.Ref{part, at}), end-first, g.window())
+	return b.reshape(b.op("embedding", []ops.Ref{part, at}), end-first, g.window())
 }
 
 // tileKey is what the numbers of a tile's pixels depend on: how many there are, in which

@@ -43,7 +43,7 @@ func TestAttentionBeyondAnySize(t *testing.T) {
 	h := Heads{TQ: 1 << 40, TK: 1 << 40, Heads: 1, KVHeads: 1, Dim: 1}
 	r := c.begin("attention", 0)
 	defer c.end(r)
-	err := c.compute(r, func(s *sketch) { s.zeros(h.TQ, h.TK) })
+	err := c.compute(r, func(b *builder) { b.zeros(h.TQ, h.TK) })
 	require.Equal(t, status.InvalidArgument, status.Of(err), "%v", err)
 	for _, scale := range []float64{1e300, math.Inf(1), math.NaN()} {
 		h := Heads{TQ: 1, TK: 1, Heads: 1, KVHeads: 1, Dim: 1, Scale: scale}

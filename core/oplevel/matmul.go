@@ -32,21 +32,21 @@ const (
 	activations            = Tanh + 1
 )
 
-func (s *sketch) activate(x ops.Ref, a Activation) ops.Ref {
+func (b *builder) activate(x ops.Ref, a Activation) ops.Ref {
 	in := []ops.Ref{x}
 	switch a {
 	case ReLU:
-		return s.op("relu", in)
+		return b.op("relu", in)
 	case SiLU:
-		return s.op("silu", in)
+		return b.op("silu", in)
 	case GELU:
-		return s.op("gelu", in)
+		return b.op("gelu", in)
 	case GELUTanh:
-		return s.op("gelu", in, ops.TextAttr("approximate", "tanh"))
+		return b.op("gelu", in, ops.TextAttr("approximate", "tanh"))
 	case Sigmoid:
-		return s.op("sigmoid", in)
+		return b.op("sigmoid", in)
 	case Tanh:
-		return s.op("tanh", in)
+		return b.op("tanh", in)
 	default: // Identity
 		return x
 	}
@@ -114,23 +114,23 @@ func (c *Calls) matmul(r *request, x unsafe.Pointer, t, nIn int64, products []Pr
 		r.countWork(linearOp, 2)
 		takes = takes.and(rangeOf(j.Weight.dtype()))
 	}
-	careful := c.loses(takes, x, t, nIn)
-	r.flag(careful)
-	return c.run(r, func(s *sketch) {
-		in := s.input(f32(t, nIn))
+	widen := c.loses(takes, x, t, nIn)
+	r.flag(widen)
+	return c.run(r, func(b *builder) {
+		in := b.input(f32(t, nIn))
 		for i := range products {
-			s.output(s.product(in, &products[i], careful))
+			b.output(b.product(in, &products[i], widen))
 		}
 	})
 }
 
 // product multiplies rows with a product's weight, and does the rest of the product.
-func (s *sketch) product(rows ops.Ref, j *Product, careful bool) ops.Ref {
-	in := []ops.Ref{rows, s.rows(j.Weight, careful)}
+func (b *builder) product(rows ops.Ref, j *Product, widen bool) ops.Ref {
+	in := []ops.Ref{rows, b.rows(j.Weight, widen)}
 	if j.Bias != nil {
-		in = append(in, s.input(f32(j.NOut)))
+		in = append(in, b.input(f32(j.NOut)))
 	}
-	return s.activate(s.op("linear", in), j.Activation)
+	return b.activate(b.op("linear", in), j.Activation)
 }
 
 func (c *Calls) checkMatmul(x unsafe.Pointer, t, nIn int64, products []Product, flags Flags) (empty bool, err error) {

@@ -147,24 +147,24 @@ func (m *Matrix) nIn() int64 { return m.shape.Elements() / m.shape[0] }
 func (m *Matrix) dtype() tensor.DType { return m.tensor.Type.DType }
 
 // asGiven gives the matrix in the shape that it was made with.
-func (s *sketch) asGiven(m *Matrix) ops.Ref {
-	w := s.weight(m)
+func (b *builder) asGiven(m *Matrix) ops.Ref {
+	w := b.weight(m)
 	if m.tensor.Type.Shape.Equal(m.shape) {
 		return w
 	}
-	return s.reshape(w, m.shape...)
+	return b.reshape(w, m.shape...)
 }
 
-// rows gives the matrix as [n_out, n_in] in a graph, widened to f32 if careful.
-func (s *sketch) rows(m *Matrix, careful bool) ops.Ref {
-	w := s.weight(m)
+// rows gives the matrix as [n_out, n_in] in a graph, widened to f32 if widen.
+func (b *builder) rows(m *Matrix, widen bool) ops.Ref {
+	w := b.weight(m)
 	if len(m.tensor.Type.Shape) != 2 {
-		w = s.reshape(w, m.nOut(), m.nIn())
+		w = b.reshape(w, m.nOut(), m.nIn())
 	}
-	if !careful {
+	if !widen {
 		return w
 	}
-	return s.widened(w, m)
+	return b.widened(w, m)
 }
 
 func bufferOf(data []byte) backend.Buffer {

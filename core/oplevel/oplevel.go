@@ -3,13 +3,13 @@
 // operator of the table.
 //
 // Behind each call stands a small program, built once for its operator, attributes,
-// shapes and weights ([sketch] writes it), kept by a worker ([worker], one stream
+// shapes and weights ([builder] writes it), kept by a worker ([worker], one stream
 // of the backend each), and found again by its key. A call leases a worker, uploads,
 // computes, downloads, and gives the worker back; when all are out it waits. The
 // second call of a kind builds nothing and allocates nothing.
 //
 // To add a call of its own shape, write one file as matmul.go is: check the
-// arguments, write the key, and write the sketch for a call that is met first.
+// arguments, write the key, and build the graph of a call that is met first.
 package oplevel
 
 import (
@@ -32,7 +32,7 @@ const (
 	// OnlyIfWorthwhile declines, with [ErrDeclined], what [Calls.Wants] advises
 	// against.
 	OnlyIfWorthwhile Flags = abi.OnlyIfWorthwhile
-	// OnCPUIfDeclined computes on the CPU beside the device what was declined, and
+	// OnCPUIfDeclined computes on the CPU fallback what was declined, and
 	// what the device cannot do or has no memory for.
 	OnCPUIfDeclined Flags = abi.OnCPUIfDeclined
 )
@@ -62,7 +62,7 @@ type Calls struct {
 	owner  Owner
 	getenv func(string) string
 	// supports says what the backend computes by itself: what it would leave to
-	// another beside it counts as declined.
+	// its fallback counts as declined.
 	supports func(*ops.Call) bool
 	// fallback has the calls on what the backend leaves its own work to; they compute
 	// what is declined. Nil where there is none.
@@ -117,29 +117,29 @@ func (c *Calls) Close() {
 }
 
 // run makes a call happen, or declines it.
-func (c *Calls) run(r *request, sketch func(*sketch)) error {
+func (c *Calls) run(r *request, write func(*builder)) error {
 	if r.flags&OnlyIfWorthwhile != 0 && !c.worthwhile(r.cost, r.work) {
-		return c.decline(r, sketch, ErrDeclined)
+		return c.decline(r, write, ErrDeclined)
 	}
 	start := time.Now()
-	err := c.compute(r, sketch)
+	err := c.compute(r, write)
 	if err == nil {
 		c.stats.ran(r, time.Since(start))
 		return nil
 	}
 	switch status.Of(err) {
 	case status.Unsupported:
-		return c.decline(r, sketch, err)
+		return c.decline(r, write, err)
 	case status.OutOfMemory: // the device's, which the CPU has no need of
 		if r.flags&OnCPUIfDeclined != 0 && !c.info.OnHost {
-			return c.decline(r, sketch, err)
+			return c.decline(r, write, err)
 		}
 	default:
 	}
 	return err
 }
 
-func (c *Calls) decline(r *request, sketch func(*sketch), reason error) error {
+func (c *Calls) decline(r *request, write func(*builder), reason error) error {
 	c.stats.declined(r, reason)
 	if r.flags&OnCPUIfDeclined == 0 {
 		return reason
@@ -148,10 +148,10 @@ func (c *Calls) decline(r *request, sketch func(*sketch), reason error) error {
 		return reason
 	}
 	r.flags &^= OnlyIfWorthwhile // what is wanted there is as good as anything
-	return c.fallback.run(r, sketch)
+	return c.fallback.run(r, write)
 }
 
-func (c *Calls) compute(r *request, sketch func(*sketch)) (err error) {
+func (c *Calls) compute(r *request, write func(*builder)) (err error) {
 	w, err := c.lease(r.key)
 	if err != nil {
 		return status.Wrapf(err, "%s", r.op)
@@ -159,7 +159,7 @@ func (c *Calls) compute(r *request, sketch func(*sketch)) (err error) {
 	defer func() { c.giveBack(w, err) }()
 	p, ok := w.programs.Get(r.key)
 	if !ok {
-		if p, err = w.build(c, r, sketch); err != nil {
+		if p, err = w.build(c, r, write); err != nil {
 			return err
 		}
 	}

@@ -71,17 +71,17 @@ func (c *Calls) OpRun(name string, in []Operand, attrs Attributes, out []Operand
 	}
 	r.key = attrs.AppendKey(r.key)
 	r.countWork(op, len(in))
-	return c.run(r, func(s *sketch) { s.anyOp(op, in, attrs, out) })
+	return c.run(r, func(b *builder) { b.anyOp(op, in, attrs, out) })
 }
 
-func (s *sketch) anyOp(op *ops.Op, in []Operand, attrs Attributes, out []Operand) {
+func (b *builder) anyOp(op *ops.Op, in []Operand, attrs Attributes, out []Operand) {
 	if op.Writes {
-		s.err = status.Errorf(status.Unsupported, "%q changes state, which only the graphs of a session have", op.Name)
+		b.err = status.Errorf(status.Unsupported, "%q changes state, which only the graphs of a session have", op.Name)
 		return
 	}
 	args, err := attrs.Read()
 	if err != nil {
-		s.err = status.Wrapf(err, "%q", op.Name)
+		b.err = status.Wrapf(err, "%q", op.Name)
 		return
 	}
 	refs := make([]ops.Ref, len(in))
@@ -90,29 +90,29 @@ func (s *sketch) anyOp(op *ops.Op, in []Operand, attrs Attributes, out []Operand
 		case o.absent():
 			refs[i] = ops.None
 		case o.Matrix != nil:
-			refs[i] = s.asGiven(o.Matrix)
+			refs[i] = b.asGiven(o.Matrix)
 		default:
-			refs[i] = s.input(o.Type)
+			refs[i] = b.input(o.Type)
 		}
 	}
-	if s.err != nil {
+	if b.err != nil {
 		return
 	}
-	results, err := s.graph.Op(op.Name, refs, args, len(out))
+	results, err := b.graph.Op(op.Name, refs, args, len(out))
 	if err != nil {
-		s.err = err
+		b.err = err
 		return
 	}
 	for i, ref := range results {
-		t, _, err := s.graph.Info(ref)
+		t, _, err := b.graph.Info(ref)
 		if err == nil && !t.Equal(out[i].Type) {
 			err = status.Errorf(status.ShapeMismatch, "%q: output %d is given as %v, it is %v", op.Name, i, out[i].Type, t)
 		}
 		if err != nil {
-			s.err = err
+			b.err = err
 			return
 		}
-		s.output(ref)
+		b.output(ref)
 	}
 }
 

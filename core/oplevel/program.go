@@ -2,7 +2,6 @@ package oplevel
 
 import (
 	"errors"
-	"strconv"
 
 	"qtsaccel/core/backend"
 	"qtsaccel/core/graph"
@@ -10,7 +9,6 @@ import (
 	"qtsaccel/core/ops"
 	"qtsaccel/core/run"
 	"qtsaccel/core/status"
-	"qtsaccel/core/tensor"
 )
 
 // program is a call's operators compiled on a worker.
@@ -30,19 +28,19 @@ type feed struct {
 	constant []byte
 }
 
-func newProgram(supports func(*ops.Call) bool, stream *run.Stream, r *request, write func(*sketch)) (made *program, err error) {
-	s := &sketch{graph: graph.New(r.op), constants: &mem.Arena{}}
-	defer s.graph.Release()
+func newProgram(supports func(*ops.Call) bool, stream *run.Stream, r *request, write func(*builder)) (made *program, err error) {
+	b := &builder{graph: graph.New(r.op), constants: &mem.Arena{}}
+	defer b.graph.Release()
 	defer func() {
 		if err != nil {
-			err = errors.Join(err, s.constants.Free())
+			err = errors.Join(err, b.constants.Free())
 		}
 	}()
-	write(s)
-	if s.err != nil {
-		return nil, s.err
+	write(b)
+	if b.err != nil {
+		return nil, b.err
 	}
-	bound, err := s.graph.Bind(nil, supports)
+	bound, err := b.graph.Bind(nil, supports)
 	if err != nil {
 		return nil, err
 	}
@@ -51,8 +49,8 @@ func newProgram(supports func(*ops.Call) bool, stream *run.Stream, r *request, w
 		return nil, err
 	}
 	return &program{
-		Program: compiled, feeds: s.feeds, hostInputs: s.hostInputs, in: make([]backend.Buffer, len(s.feeds)),
-		matrices: append([]*Matrix(nil), r.matrices...), constants: s.constants,
+		Program: compiled, feeds: b.feeds, hostInputs: b.hostInputs, in: make([]backend.Buffer, len(b.feeds)),
+		matrices: append([]*Matrix(nil), r.matrices...), constants: b.constants,
 	}, nil
 }
 
@@ -96,108 +94,3 @@ func (p *program) dropConstants() error {
 
 // Close gives back what the program has.
 func (p *program) Close() error { return errors.Join(p.Program.Close(), p.dropConstants()) }
-
-// sketch writes the graph of a call. After a failure its methods do nothing.
-type sketch struct {
-	graph      *graph.Graph
-	feeds      []feed
-	hostInputs int
-	outputs    int
-	constants  *mem.Arena
-	unseen     int64 // bytes of constants since free memory was looked at
-	err        error
-}
-
-// input adds the next input of the request.
-func (s *sketch) input(t tensor.Type) ops.Ref {
-	r := s.addInput(t, feed{host: s.hostInputs})
-	s.hostInputs++
-	return r
-}
-
-// constant adds an input that is uploaded at the program's first run only; fill writes
-// it, into memory outside Go's heap that is zero. OUT_OF_MEMORY: there is not so much.
-func (s *sketch) constant(t tensor.Type, fill func(data []byte)) ops.Ref {
-	if s.err == nil {
-		s.err = t.Check(false)
-	}
-	if s.err != nil {
-		return ops.None
-	}
-	n := t.Bytes()
-	// What was filled since the last look is seen as taken; many small ones add up.
-	if s.unseen += n; s.unseen >= constantsUnseen {
-		s.unseen = 0
-		if s.err = mem.Check(n + constantsUnseen); s.err != nil {
-			return ops.None
-		}
-	}
-	var data []byte
-	if data, s.err = s.constants.Alloc(n); s.err != nil {
-		return ops.None
-	}
-	fill(data)
-	return s.addInput(t, feed{constant: data})
-}
-
-// constantsUnseen is how many bytes of constants are made between two looks at what is
-// free.
-const constantsUnseen = 16 << 20
-
-// zeros is an f32 tensor of zeros that the backend makes.
-func (s *sketch) zeros(rows, columns int64) ops.Ref {
-	if s.err == nil {
-		s.err = f32(rows, columns).Check(false)
-	}
-	if s.err != nil {
-		return ops.None
-	}
-	return s.reshape(s.op("arange", nil, ops.IntAttr("count", rows*columns), ops.RealAttr("step", 0)), rows, columns)
-}
-
-func (s *sketch) addInput(t tensor.Type, f feed) ops.Ref {
-	if s.err != nil {
-		return ops.None
-	}
-	var r ops.Ref
-	r, s.err = s.graph.Input("input "+itoa(len(s.feeds)), t)
-	s.feeds = append(s.feeds, f)
-	return r
-}
-
-func (s *sketch) weight(m *Matrix) ops.Ref {
-	if s.err != nil {
-		return ops.None
-	}
-	var r ops.Ref
-	r, s.err = s.graph.Weight(m.weights, m.tensor.Name)
-	return r
-}
-
-// op adds an operator with one output.
-func (s *sketch) op(name string, in []ops.Ref, attrs ...ops.AttrArg) ops.Ref {
-	if s.err != nil {
-		return ops.None
-	}
-	var out []ops.Ref
-	if out, s.err = s.graph.Op(name, in, attrs, 1); s.err != nil {
-		return ops.None
-	}
-	return out[0]
-}
-
-func (s *sketch) reshape(x ops.Ref, shape ...int64) ops.Ref {
-	return s.op("reshape", []ops.Ref{x}, ops.IntsAttr("shape", shape...))
-}
-
-// output makes a tensor the next output of the request.
-func (s *sketch) output(x ops.Ref) {
-	if s.err == nil {
-		s.err = s.graph.Output("output "+itoa(s.outputs), x)
-		s.outputs++
-	}
-}
-
-func f32(shape ...int64) tensor.Type { return tensor.Type{DType: tensor.F32, Shape: shape} }
-
-func itoa(n int) string { return strconv.Itoa(n) }

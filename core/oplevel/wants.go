@@ -73,7 +73,7 @@ var builtIn = thresholds{
 }
 
 // always stands where there is nothing to compare with.
-var always = thresholds{source: "nothing beside"}
+var always = thresholds{source: "no fallback"}
 
 type wants struct {
 	mu    sync.Mutex // held while a table is made or waited for
@@ -150,7 +150,7 @@ func (c *Calls) Calibrate(how Calibration, given ...OpThreshold) error {
 
 func (c *Calls) calibrated(how Calibration, budget time.Duration) (*thresholds, error) {
 	if c.info.OnHost || c.fallback == nil {
-		return &always, nil // what has nothing beside it does all there is to do
+		return &always, nil // what has no fallback does all there is to do
 	}
 	if how == CalibrateOff {
 		return &builtIn, nil

@@ -114,7 +114,7 @@ func (w *worker) sweep(n uint64) {
 
 // build makes the program of a call that was not met before, in the place of those
 // used longest ago.
-func (w *worker) build(c *Calls, r *request, write func(*sketch)) (*program, error) {
+func (w *worker) build(c *Calls, r *request, write func(*builder)) (*program, error) {
 	p, err := newProgram(c.supports, w.stream, r, write)
 	if err != nil {
 		return nil, err

@@ -2,7 +2,7 @@ package ops
 
 import "qtsaccel/core/tensor"
 
-// Decomposes says whether the call can be taken apart into others.
+// Decomposes says whether the call can be decomposed into others.
 func (c *Call) Decomposes() bool {
 	if c.Op.Decompose == nil {
 		return false

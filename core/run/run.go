@@ -74,7 +74,7 @@ type index struct {
 	tensor graph.ProgramTensor
 }
 
-// Compile makes a program ready to run.
+// Compile compiles a program.
 func (s *Stream) Compile(p *graph.Program) (*Program, error) {
 	exec, err := s.Build(p)
 	if err != nil {

@@ -63,7 +63,7 @@ func (r *Placement) Text() string {
 			fmt.Fprintf(&b, "    %4d × %s on %s\n", n.Count, n.Op, n.Device)
 		}
 		for _, w := range i.Repacked {
-			fmt.Fprintf(&b, "    weight %q, %s, rearranged as %s: %d bytes\n", w.Weight, w.DType, w.Layout, w.Bytes)
+			fmt.Fprintf(&b, "    weight %q, %s, repacked as %s: %d bytes\n", w.Weight, w.DType, w.Layout, w.Bytes)
 		}
 	}
 	return b.String()

@@ -13,7 +13,7 @@ import (
 	"qtsaccel/core/status"
 )
 
-// Plan is a graph made ready on a session. Everything in it is used by whoever
+// Plan is a graph compiled on a session. Everything in it is used by whoever
 // has the session's turn.
 type Plan struct {
 	session  *Session
@@ -31,7 +31,7 @@ type Plan struct {
 // Options are the options of a plan; zero values are the defaults.
 type Options struct {
 	MaxInstances int  // 0: 32
-	Strict       bool // nothing may go to a backend beside the device's
+	Strict       bool // nothing may go to the CPU fallback
 }
 
 // CacheStats counts what became of the plan's instances.

@@ -208,7 +208,7 @@ func TestTheCPUHelpsAGPU(t *testing.T) {
 func TestRepackedWeights(t *testing.T) {
 	out := run(t, "", "cpu", compile(t, "repack", &product))
 	if cpu, err := os.ReadFile("/proc/cpuinfo"); err == nil && strings.Contains(string(cpu), " avx2") {
-		require.Contains(t, out, "rearranged as ")
+		require.Contains(t, out, "repacked as ")
 	}
 }
 

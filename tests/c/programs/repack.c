@@ -103,7 +103,7 @@ int main(void) {
     run(backend, weights, again, sizeof again);
     OK(qtsa_weights_device_bytes(weights, backend, &bytes_again));
     CHECK(strcmp(text, again) == 0 && bytes == bytes_again);
-    named = strstr(text, "weight \"w\", q4_0, rearranged as ");
+    named = strstr(text, "weight \"w\", q4_0, repacked as ");
     CHECK((named != NULL) == (bytes >= sizeof weight) && (named != NULL || bytes == 0));
     printf("%s\n", named == NULL ? "none" : named);
     OK(qtsa_backend_free(backend));

@@ -98,17 +98,17 @@ func exceeds(p unsafe.Pointer, n int64, limit uint32) bool {
 }
 
 // widened gives a weight's matrix as f32.
-func (s *sketch) widened(w ops.Ref, m *Matrix) ops.Ref {
+func (b *builder) widened(w ops.Ref, m *Matrix) ops.Ref {
 	switch {
 	case m.dtype() == tensor.F32:
 		return w
 	case !m.dtype().Quantised():
-		return s.op("cast", []ops.Ref{w}, ops.TextAttr("dtype", "f32"))
+		return b.op("cast", []ops.Ref{w}, ops.TextAttr("dtype", "f32"))
 	}
-	all := s.constant(tensor.Type{DType: tensor.I32, Shape: tensor.Shape{m.nOut()}}, func(data []byte) {
+	all := b.constant(tensor.Type{DType: tensor.I32, Shape: tensor.Shape{m.nOut()}}, func(data []byte) {
 		for i := range m.nOut() {
 			binary.LittleEndian.PutUint32(data[4*i:], uint32(i))
 		}
 	})
-	return s.op("embedding", []ops.Ref{w, all})
+	return b.op("embedding", []ops.Ref{w, all})
 }
