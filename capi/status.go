@@ -33,7 +33,7 @@ func go_qtsa_set_log_callback(callback C.qtsa_log_callback, user C.uintptr_t) C.
 		if next == nil {
 			library.SetLogSink(nil, 0)
 		} else {
-			library.SetLogSink(unsafe.Pointer(C.capi_log), uintptr(unsafe.Pointer(next)))
+			library.SetLogSink(C.capi_log, uintptr(unsafe.Pointer(next)))
 		}
 		C.free(unsafe.Pointer(logger.now)) // no line is on its way to it any more
 		logger.now = next

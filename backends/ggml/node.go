@@ -112,7 +112,7 @@ func (l *lowering) view(x node, offset int64, s tensor.Shape, strides []int64) n
 			nb[i] = nb[i-1] * C.size_t(ne[i-1])
 		}
 	}
-	return l.ggmlOps.view(x, (*[4]C.int64_t)(&ne), (*[4]C.size_t)(&nb), offset)
+	return l.ggmlOps.view(x, &ne, &nb, offset)
 }
 
 // transpose moves axis axes[i] of a tensor of that rank to i, without a copy.
@@ -122,7 +122,7 @@ func (l *lowering) transpose(x node, axes ...int) node {
 	for i, a := range axes {
 		to[rank-1-a] = C.int32_t(rank - 1 - i)
 	}
-	return l.permute(x, (*[4]C.int32_t)(&to))
+	return l.permute(x, &to)
 }
 
 // lastAxis moves an axis to the end, and back again: the same exchange.

@@ -122,7 +122,7 @@ func (t *staged) read() error {
 		})
 		t.filled <- filled{piece, i, err} // it has room for all pieces
 		if err != nil {
-			return nil
+			return nil //nolint:nilerr // it is told
 		}
 	}
 }

@@ -50,6 +50,7 @@ type Kernel struct{ entry *C.struct_kernels_kernel }
 func All() iter.Seq[Kernel] {
 	return func(yield func(Kernel) bool) {
 		for k := C.kernels_first(); k != nil && yield(Kernel{k}); k = k.next {
+			continue
 		}
 	}
 }

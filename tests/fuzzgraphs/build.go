@@ -129,7 +129,7 @@ func makeGraph(c *Case, p *Plan, w *weights.Weights, everything bool, label stri
 		m.nodes = append(m.nodes, out)
 	}
 	if everything {
-		return m, m.outputAll(c, p)
+		return m, m.outputAll(p)
 	}
 	for i, r := range p.Outputs {
 		ref, err := m.at(r)
@@ -158,7 +158,7 @@ func (m *made) at(r Ref) (ops.Ref, error) {
 
 // outputAll makes every result an output, but states that are written again later and
 // what is quantised. A plan without any has its own outputs.
-func (m *made) outputAll(c *Case, p *Plan) error {
+func (m *made) outputAll(p *Plan) error {
 	written := map[ops.Ref]bool{}
 	for i := range p.Nodes {
 		op, err := ops.Lookup(p.Nodes[i].Op)
@@ -220,7 +220,6 @@ type host struct {
 	all  []byte
 	used int
 	ends []int // where guards begin
-	rest mem.Arena
 }
 
 func newHost(bytes int64) (*host, error) {

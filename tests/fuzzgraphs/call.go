@@ -29,6 +29,13 @@ func (tr *trial) call(s *Step) error {
 		return err
 	}
 	in, operands := make([]ops.Value, len(n.In)), make([]oplevel.Operand, len(n.In))
+	defer func() {
+		for i := range operands {
+			if m := operands[i].Matrix; m != nil {
+				m.Release()
+			}
+		}
+	}()
 	for i, t := range n.In {
 		if t < 0 {
 			continue
@@ -36,9 +43,6 @@ func (tr *trial) call(s *Step) error {
 		in[i] = values[t]
 		if operands[i], err = tr.operand(&b.program.Tensors[t], values[t]); err != nil {
 			return err
-		}
-		if m := operands[i].Matrix; m != nil {
-			defer m.Release()
 		}
 	}
 	want, err := evaluate(n.Call, in)

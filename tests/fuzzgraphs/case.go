@@ -2,6 +2,7 @@ package main
 
 import (
 	"math"
+	"slices"
 
 	"qtsaccel/core/graph"
 	"qtsaccel/core/ops"
@@ -208,9 +209,9 @@ func (c *Case) dims(p *Plan) ([]int, []bool) {
 			look([]int64{a.Value.Int})
 		}
 	}
-	for i := len(c.Sums) - 1; i >= 0; i-- {
+	for i, sum := range slices.Backward(c.Sums) {
 		if used[maxDims+i] {
-			look([]int64{c.Sums[i].A, c.Sums[i].B})
+			look([]int64{sum.A, sum.B})
 		}
 	}
 	var list []int

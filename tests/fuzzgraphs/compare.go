@@ -131,7 +131,7 @@ type agreement int
 
 const (
 	same      agreement = iota // every bit
-	close                      // within one rounding
+	rounded                    // within one rounding
 	explained                  // as far as roundings on the way may lead
 	different
 )
@@ -152,7 +152,7 @@ func agree(got, want []byte, t tensor.Type, spread func() (spreads, error)) (agr
 	}
 	err := backendtest.Near(g, w, 1e-6)
 	if err == nil {
-		return close, nil
+		return rounded, nil
 	}
 	s, failure := spread()
 	if failure != nil {

@@ -46,7 +46,6 @@ type generator struct {
 	graph  *graph.Graph
 	number []int64 // the graph's of the dynamic dimensions and expressions
 	refs   map[Ref]ops.Ref
-	limit  int // nodes that the plan may have
 }
 
 // Generate makes the case of a seed. The same seed always gives the same case.
@@ -202,14 +201,16 @@ func (g *generator) linear(v vec, d int) (int64, bool) {
 	if !slices.Equal(v, g.each(func(lengths []int64) int64 { return a*lengths[d] + b })) {
 		return 0, false
 	}
-	n, ok := firstDim+int64(d), true
+	n := firstDim + int64(d)
 	switch {
 	case a == -1:
 		return g.sum(graph.DimSub, b, n)
 	case a != 1:
-		if n, ok = g.sum(graph.DimMul, n, a); !ok {
+		product, ok := g.sum(graph.DimMul, n, a)
+		if !ok {
 			return 0, false
 		}
+		n = product
 	}
 	switch {
 	case b > 0:

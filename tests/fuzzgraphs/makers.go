@@ -345,10 +345,11 @@ func roped(g *generator, op *ops.Op) {
 }
 
 func attended(g *generator, op *ops.Op) {
-	d, dv := g.constant(pick[int64](g, 1, 2, 3, 4, 8, 16, 32, 33, 64)), vec(nil)
+	d := g.constant(pick[int64](g, 1, 2, 3, 4, 8, 16, 32, 33, 64))
 	kvHeads := g.constant(pick[int64](g, 1, 1, 2, 3))
 	heads := g.constant(kvHeads[0] * pick[int64](g, 1, 2, 4))
-	if dv = d; g.chance(20) {
+	dv := d
+	if g.chance(20) {
 		dv = g.constant(pick[int64](g, 1, 2, 5, 8, 16))
 	}
 	t, n := g.length(), g.length()

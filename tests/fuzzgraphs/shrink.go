@@ -160,7 +160,7 @@ func tidy(c *Case) {
 
 // dropDeadNodes drops nodes that no output or state needs.
 func dropDeadNodes(p *Plan) {
-	for i := len(p.Nodes) - 1; i >= 0; i-- {
+	for i := range slices.Backward(p.Nodes) {
 		needed := false
 		p.refs(func(r *Ref) { needed = needed || r.Node == i })
 		if op, err := ops.Lookup(p.Nodes[i].Op); !needed && (err != nil || !op.Writes) {
@@ -267,7 +267,7 @@ func (s *shrinker) outputs() {
 // nodes takes nodes out: what they give becomes an input, or what they take.
 func (s *shrinker) nodes() {
 	for p := range s.best.Plans {
-		for i := len(s.best.Plans[p].Nodes) - 1; i >= 0; i-- {
+		for i := range slices.Backward(s.best.Plans[p].Nodes) {
 			if i >= len(s.best.Plans[p].Nodes) {
 				continue
 			}
@@ -284,7 +284,7 @@ func (s *shrinker) nodes() {
 			}
 		}
 		for i := range s.best.Plans[p].Nodes {
-			for k := len(s.best.Plans[p].Nodes[i].In) - 1; k >= 0; k-- { // inputs that may be left out
+			for k := range slices.Backward(s.best.Plans[p].Nodes[i].In) { // inputs that may be left out
 				s.keep(func(c *Case) bool {
 					in := &c.Plans[p].Nodes[i].In
 					if k >= len(*in) {
@@ -424,7 +424,7 @@ func resultTypes(c *Case, p *Plan, node int) ([]tensor.Type, error) {
 func (s *shrinker) attributes() {
 	for p := range s.best.Plans {
 		for i := range s.best.Plans[p].Nodes {
-			for k := len(s.best.Plans[p].Nodes[i].Attrs) - 1; k >= 0; k-- {
+			for k := range slices.Backward(s.best.Plans[p].Nodes[i].Attrs) {
 				s.keep(func(c *Case) bool {
 					n := &c.Plans[p].Nodes[i]
 					n.Attrs = slices.Delete(n.Attrs, k, k+1)
@@ -437,7 +437,7 @@ func (s *shrinker) attributes() {
 
 // dims fixes dynamic dimensions at one of their values, and drops values.
 func (s *shrinker) dims() {
-	for d := len(s.best.Dims) - 1; d >= 0; d-- {
+	for d := range slices.Backward(s.best.Dims) {
 		for b := range s.best.Bindings {
 			if s.keep(func(c *Case) bool {
 				if b >= len(c.Bindings) || d >= len(c.Dims) {

@@ -57,7 +57,7 @@ func (s *Stats) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%d graphs in %d cases, %d runs, %d operator calls\n", s.Graphs, s.Cases, s.Runs, s.Calls)
 	fmt.Fprintf(&b, "outputs and states, against those of plans with every tensor an output: %d the same bits, %d within a rounding, %d as far as roundings lead\n",
-		s.Agree[same], s.Agree[close], s.Agree[explained])
+		s.Agree[same], s.Agree[rounded], s.Agree[explained])
 	table(&b, "operators held to the reference", s.Ops)
 	table(&b, "inputs by dtype", s.DTypes)
 	table(&b, "unsupported", s.Unsupported)

@@ -129,7 +129,7 @@ func copyFile(from, to string) error {
 	if err != nil {
 		return err
 	}
-	defer in.Close() //nolint:errcheck // it is only read
+	defer in.Close()
 	out, err := os.Create(to)
 	if err != nil {
 		return err

@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"math/rand/v2"
+	"strings"
 	"unsafe"
 
 	"qtsaccel/core/backend"
@@ -471,18 +472,13 @@ func (tr *trial) checkNodes(b *bound, got, values known) error {
 }
 
 func describe(c *ops.Call) string {
-	text := "("
+	in := make([]string, len(c.In))
 	for i, t := range c.In {
-		if i > 0 {
-			text += ", "
-		}
-		if t.DType == 0 {
-			text += "none"
-		} else {
-			text += t.String()
+		if in[i] = "none"; t.DType != 0 {
+			in[i] = t.String()
 		}
 	}
-	return text + ")"
+	return "(" + strings.Join(in, ", ") + ")"
 }
 
 // sums tells whether the inputs' memory has changed.

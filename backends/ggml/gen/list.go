@@ -60,7 +60,7 @@ func parse(text string) ([]op, error) {
 		seen[m[1]] = true
 		o := op{comment: comment, name: m[1], call: m[3], function: m[4]}
 		comment = nil
-		for _, p := range strings.Split(m[2], ", ") {
+		for p := range strings.SplitSeq(m[2], ", ") {
 			k, name, typed := strings.Cut(p, " ")
 			if !typed {
 				k, name = "tensor", p
