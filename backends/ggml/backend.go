@@ -1,17 +1,21 @@
-// Package ggml computes with ggml's libraries, which it loads from a folder of
-// plugins: the CPU's, and with the same code a graphics card's.
+// Package ggml computes with ggml's libraries: on the CPU, and with the same code on a
+// GPU. It stands on three rooms that know nothing of it: package library, ggml loaded into
+// the process; package device, a device with the weights on it; and package kernels, for
+// the CPU. Lowering and runs stay together here: a lowering makes tensors of ggml that the
+// executable then owns and places, and it asks for the stream's states and the device's
+// weights while it does, so that a wall between the two would be all doors.
 //
 // How a program becomes a run: [stream.Build] lowers each operator to tensors of
 // ggml (lower.go, and one lower_*.go per family), the shim places them in memory
 // once (exec.cpp), and each run is one call into it. The shim is C++ behind the C
-// of shim.h; every function of ggml is called there and nowhere else.
+// of shim.h; functions of ggml are called there and in the rooms below, nowhere else.
 //
 // On the CPU it runs the kernels of package kernels, too, as ggml's custom operators
 // (kernel.cpp): an operator that is one call of a kernel needs nothing here.
 //
 // To lower one more operator, write a function in the file of its family and name
 // it in the table of lower.go. To use one more operator of ggml, add it to ops.list;
-// another function, to symbols.h.
+// another function, to library/symbols.h.
 package ggml
 
 /*
@@ -24,11 +28,11 @@ import "C"
 
 import (
 	"fmt"
-	"runtime"
 	"slices"
 	"sync"
 	"sync/atomic"
 
+	"qtsaccel/backends/ggml/device"
 	"qtsaccel/backends/ggml/library"
 	"qtsaccel/core/backend"
 	"qtsaccel/core/ops"
@@ -45,6 +49,9 @@ type Options struct {
 	Threads int
 	// NoRepack keeps the weights of products as they are stored; see productLayout.
 	NoRepack bool
+	// Uploads go in pieces of so many bytes through pinned memory where they are of so
+	// many at least; 0: what is best.
+	UploadPiece, UploadLeast int64
 	// WeightsBudget is how many bytes of the device's memory weights may take; 0: what
 	// it has.
 	WeightsBudget int64
@@ -52,14 +59,10 @@ type Options struct {
 
 // Backend is a device made ready; see [backend.Backend].
 type Backend struct {
-	info      backend.Info
-	device    *C.struct_shim_device
-	cpu       bool
-	repack    bool
-	alignment int64 // of the device's memory
-	copies    weights.DeviceCopies
-	uploads   uploads
-	cuts      atomic.Int64 // how often streams cut their runs down to one thread
+	info   backend.Info
+	device *device.Device
+	cpu    bool
+	cuts   atomic.Int64 // how often streams cut their runs down to one thread
 
 	closeOnce sync.Once
 }
@@ -81,41 +84,35 @@ func New(l *library.Library, o Options) (*Backend, error) {
 	if err != nil {
 		return nil, err
 	}
-	b := &Backend{cpu: o.Device == "cpu", repack: !o.NoRepack, copies: weights.DeviceCopies{Budget: o.WeightsBudget}}
-	count, err := p.DeviceCount()
+	threads := o.Threads
+	if threads == 0 {
+		threads = DefaultThreads()
+	}
+	d, err := device.Open(p, device.Options{
+		Kind: o.Device, Index: o.Index, Threads: threads, NoRepack: o.NoRepack, WeightsBudget: o.WeightsBudget,
+		UploadPiece: o.UploadPiece, UploadLeast: o.UploadLeast,
+	})
 	if err != nil {
 		return nil, err
 	}
-	if o.Index < 0 || o.Index >= count {
-		return nil, status.Errorf(status.DeviceUnavailable, "%s device %d is asked for, %s finds %d", o.Device, o.Index, p.Path, count)
-	}
-	runtime.LockOSThread()
-	defer runtime.UnlockOSThread()
-	if C.shim_device_new((*C.struct_shim_plugin)(p.Handle()), C.int32_t(o.Index), C.bool(b.cpu), &b.device) != 0 {
-		return nil, library.LastFailure(p.Path)
-	}
-	b.alignment = int64(C.shim_device_alignment(b.device))
+	b := &Backend{device: d, cpu: d.CPU}
 	b.info = backend.Info{
-		Name:   o.Device,
+		Name:   d.Name,
 		OnHost: b.cpu,
 		// Its kernels gather windows while they convolve, and look after ggml's products.
 		GathersWindows: b.cpu,
 		WholeRange:     b.cpu,
-		Description:    C.GoString(C.shim_device_description(b.device)),
+		Description:    d.Description,
 		Library:        "ggml " + l.Version,
 		Plugin:         p.Path,
 		Searched:       l.Searched,
 		ProductBits:    24,
-		Threads:        o.Threads,
+		Threads:        threads,
 	}
 	if !b.cpu {
-		b.info.Name = fmt.Sprintf("%s:%d", o.Device, o.Index)
 		// CUDA takes TF32, others f16.
 		b.info.ProductBits = 11
 		b.info.Notes = append(b.info.Notes, "factors of f32 products keep 11 bits of their mantissa")
-	}
-	if o.Threads == 0 {
-		b.info.Threads = DefaultThreads()
 	}
 	return b, nil
 }
@@ -136,7 +133,7 @@ func (b *Backend) Supports(c *ops.Call) bool { return b.tryLower(c) }
 // NewStream makes one session's stream of work.
 func (b *Backend) NewStream() (backend.Stream, error) {
 	s := &stream{backend: b, states: map[string]*state{}}
-	if err := b.do("a session", func() C.int32_t { return C.shim_stream_new(b.device, &s.ptr) }); err != nil {
+	if err := b.device.Do("a session", func() int32 { return int32(C.shim_stream_new(b.handle(), &s.ptr)) }); err != nil {
 		return nil, err
 	}
 	return s, nil
@@ -145,19 +142,20 @@ func (b *Backend) NewStream() (backend.Stream, error) {
 // Close gives the device's memory back. No stream is open any more.
 func (b *Backend) Close() error {
 	b.closeOnce.Do(func() {
-		b.copies.Close()
-		b.uploads.close()
-		C.shim_device_free(b.device)
+		b.device.Close()
 	})
 	return nil
 }
 
-// do calls the shim and turns its failure into an error about what.
-func (b *Backend) do(what string, f func() C.int32_t) error {
-	runtime.LockOSThread()
-	defer runtime.UnlockOSThread()
-	if f() != 0 {
-		return library.LastFailure(b.info.Name + ": " + what)
-	}
-	return nil
+// Upload puts tensors onto the device; see [backend.Backend].
+func (b *Backend) Upload(tensors []*weights.Tensor, progress func(done int64) bool) error {
+	return b.device.Upload(tensors, progress)
 }
+
+// WeightBytes is what weights take of the device's memory.
+func (b *Backend) WeightBytes(w *weights.Weights) int64 { return b.device.WeightBytes(w) }
+
+// Memory gives the device's memory in bytes, and what of it is free now.
+func (b *Backend) Memory() (total, free uint64, err error) { return b.device.Memory() }
+
+func (b *Backend) handle() *C.struct_shim_device { return (*C.struct_shim_device)(b.device.Handle()) }

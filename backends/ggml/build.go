@@ -6,8 +6,8 @@ import "C"
 import (
 	"math"
 	"runtime"
-	"unsafe"
 
+	"qtsaccel/backends/ggml/device"
 	"qtsaccel/backends/ggml/library"
 	"qtsaccel/core/backend"
 	"qtsaccel/core/graph"
@@ -105,7 +105,7 @@ func (l *lowering) lowerProgram() error {
 		return err
 	}
 	var refused *C.char
-	if !C.shim_builder_supported(l.b, l.backend.device, &refused) {
+	if !C.shim_builder_supported(l.b, l.backend.handle(), &refused) {
 		return status.Errorf(status.Unsupported, "%s does not compute ggml's %s as this graph uses it", l.backend.info.Name, C.GoString(refused))
 	}
 	return nil
@@ -144,26 +144,29 @@ func (l *lowering) programLeaf(t int) node {
 	case graph.State:
 		l.place(n, l.stream.states[pt.Name].buffer)
 	case graph.Weight:
-		l.placeWeight(n, pt.Weight, nil, l.backend.plainBytes(pt.Weight), func(data []byte) (weights.Copy, error) {
-			return l.backend.newWeight(pt.Type, data)
-		})
+		l.placeWeight(n, pt.Weight, nil)
 	}
 	return n
 }
 
-// placeWeight gives a leaf the memory of a weight on the device in a layout, which
-// create makes, of so many bytes, if it is not there yet.
-func (l *lowering) placeWeight(n node, w *weights.Tensor, layout any, bytes int64, create func(data []byte) (weights.Copy, error)) {
-	c, err := l.backend.copies.Get(w, layout, bytes, create)
-	if err != nil {
+// placeWeight gives a leaf the memory of a weight on the device in a layout, nil: as it is
+// stored.
+func (l *lowering) placeWeight(n node, w *weights.Tensor, layout device.Layout) {
+	if _, err := l.placeWeightIn(n, w, layout); err != nil {
 		l.err = err
-		return
+	}
+}
+
+// placeWeightIn is placeWeight, with the bytes that the weight takes, and its failure.
+func (l *lowering) placeWeightIn(n node, w *weights.Tensor, layout device.Layout) (bytes int64, err error) {
+	buffer, bytes, err := l.backend.device.Weight(w, layout)
+	if err != nil {
+		return 0, err
 	}
 	w.Retain()
 	l.executable.weights = append(l.executable.weights, w)
-	if m, ok := c.(onDevice); ok { // what this package makes is
-		l.place(n, m.memory())
-	}
+	l.place(n, (*C.struct_ggml_backend_buffer)(buffer))
+	return bytes, nil
 }
 
 func (l *lowering) place(n node, b *C.struct_ggml_backend_buffer) { C.shim_place(l.b, n.t, b) }
@@ -205,39 +208,4 @@ func (l *lowering) placement() []backend.NodePlacement {
 		list[i].Count++
 	}
 	return list
-}
-
-// onDevice is a copy of a weight, in any layout.
-type onDevice interface {
-	memory() *C.struct_ggml_backend_buffer
-}
-
-// weight is a weight's memory on the device.
-type weight struct {
-	device *C.struct_shim_device
-	buffer *C.struct_ggml_backend_buffer
-}
-
-func (w weight) memory() *C.struct_ggml_backend_buffer { return w.buffer }
-
-func (w weight) Free() { C.shim_buffer_free(w.device, w.buffer) }
-
-// newWeight puts a weight on the device. On the CPU that is the data itself,
-// which stays as long as its weights do.
-func (b *Backend) newWeight(t tensor.Type, data []byte) (weight, error) {
-	ne := extents(t.Shape)
-	w := weight{device: b.device}
-	code := C.shim_weight_new(b.device, dtypes[t.DType], &ne[0], unsafe.Pointer(unsafe.SliceData(data)), C.size_t(len(data)), &w.buffer)
-	if code != 0 {
-		return w, library.LastFailure(b.info.Name)
-	}
-	return w, nil
-}
-
-// plainBytes is what a weight takes of the device's memory as it is.
-func (b *Backend) plainBytes(w *weights.Tensor) int64 {
-	if b.cpu {
-		return 0
-	}
-	return w.Type.Bytes()
 }

@@ -1,6 +1,6 @@
 #include "builder.h"
 
-#include "device.h"
+#include "device/struct.h"
 
 namespace {
 

@@ -158,7 +158,7 @@ func (b *Backend) tryLower(c *ops.Call) bool {
 	if C.shim_builder_status(l.b, &refused) == C.int32_t(status.OutOfMemory) {
 		return true // that there is no memory now is said where it is built, and is no answer here
 	}
-	return len(out) == len(c.Out) && fits(out, c.Out) && bool(C.shim_builder_supported(l.b, b.device, &refused))
+	return len(out) == len(c.Out) && fits(out, c.Out) && bool(C.shim_builder_supported(l.b, b.handle(), &refused))
 }
 
 // fits says whether the nodes are of these types.
@@ -180,5 +180,5 @@ func fits(nodes []node, types []tensor.Type) bool {
 // deviceTakes says whether the device computes this tensor; if not, it must not be
 // used.
 func (l *lowering) deviceTakes(n node) bool {
-	return n != none && bool(C.shim_take_if_supported(l.b, l.backend.device, n.t))
+	return n != none && bool(C.shim_take_if_supported(l.b, l.backend.handle(), n.t))
 }

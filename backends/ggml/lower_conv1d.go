@@ -4,6 +4,7 @@ package ggml
 import "C"
 
 import (
+	"qtsaccel/backends/ggml/device"
 	"qtsaccel/core/ops"
 	"qtsaccel/core/tensor"
 	"qtsaccel/core/weights"
@@ -28,7 +29,7 @@ func lowerConv1d(c *call) node {
 	if c.Int("groups") != 1 || c.In[1].DType != tensor.F32 || max(along.Stride, along.Before, along.After, along.Dilation) > maxSpan {
 		return none
 	}
-	if kernel, ok := c.layout(1).(tapMajor); ok {
+	if kernel, ok := c.layout(1).(device.TapMajor); ok {
 		return c.conv1dByWindows(along, kernel)
 	}
 	return c.conv1dByColumns(along)
@@ -36,7 +37,7 @@ func lowerConv1d(c *call) node {
 
 // conv1dLayout: only the CPU takes windows as they lie, and the kernel so that it meets
 // them.
-func conv1dLayout(b *Backend, c *ops.Call, input int, _ *weights.Tensor) layout {
+func conv1dLayout(b *Backend, c *ops.Call, input int, _ *weights.Tensor) device.Layout {
 	along := ops.Windows(c)[0]
 	if input != 1 || !b.cpu || c.In[1].DType != tensor.F32 || c.Int("groups") != 1 || along.Dilation != 1 {
 		return nil
@@ -46,10 +47,10 @@ func conv1dLayout(b *Backend, c *ops.Call, input int, _ *weights.Tensor) layout 
 	if (last-first)*channels%16 != 0 && channels >= 64 {
 		row = (channels + 15) / 16 * 16 // ggml's product is slow where rows are no multiple of 16
 	}
-	return tapMajor{row}
+	return device.TapMajor{Row: row}
 }
 
-func (c *call) conv1dByWindows(along ops.Window, layout tapMajor) node {
+func (c *call) conv1dByWindows(along ops.Window, layout device.TapMajor) node {
 	x, k, out := c.In[0].Shape, c.In[1].Shape, c.Out[0].Shape
 	n, channels, length, outLength := x[0], x[1], x[2], out[2]
 
@@ -63,7 +64,7 @@ func (c *call) conv1dByWindows(along ops.Window, layout tapMajor) node {
 	before := max(0, -start)
 	after := max(0, start+(outLength-1)*along.Stride+taps-length)
 
-	row := layout.row
+	row := layout.Row
 	var positions node // [n, length, channels]
 	if channels == 1 {
 		positions = c.reshape(c.in(0), n, length, 1)

@@ -1,6 +1,7 @@
 package ggml
 
 import (
+	"qtsaccel/backends/ggml/device"
 	"qtsaccel/core/ops"
 	"qtsaccel/core/tensor"
 	"qtsaccel/core/weights"
@@ -21,7 +22,7 @@ func lowerLinear(c *call) node {
 }
 
 // linearLayout: what the CPU's products take rearranged.
-func linearLayout(b *Backend, c *ops.Call, input int, w *weights.Tensor) layout {
+func linearLayout(b *Backend, c *ops.Call, input int, w *weights.Tensor) device.Layout {
 	if input != 1 || w == nil || !b.cpu {
 		return nil
 	}

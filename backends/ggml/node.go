@@ -90,7 +90,7 @@ func (l *lowering) rows(x node) node {
 // aligned says whether x starts where a device can bind memory: some of Vulkan's
 // kernels assert that.
 func (l *lowering) aligned(x node) bool {
-	return l.backend.cpu || x.t == nil || int64(x.t.view_offs)%l.backend.alignment == 0
+	return l.backend.cpu || x.t == nil || int64(x.t.view_offs)%l.backend.device.Alignment == 0
 }
 
 func (l *lowering) reshape(x node, s ...int64) node {

@@ -35,8 +35,8 @@ func (s *stream) AddState(name string, t tensor.Type) error {
 	}
 	st := &state{typ: t}
 	ne := extents(t.Shape)
-	err := s.backend.do("state "+name, func() C.int32_t {
-		return C.shim_state_new(s.ptr, dtypes[t.DType], &ne[0], &st.buffer)
+	err := s.backend.device.Do("state "+name, func() int32 {
+		return int32(C.shim_state_new(s.ptr, dtypes[t.DType], &ne[0], &st.buffer))
 	})
 	if err != nil {
 		return err
@@ -47,7 +47,7 @@ func (s *stream) AddState(name string, t tensor.Type) error {
 
 func (s *stream) ResetState() error {
 	for name, st := range s.states {
-		err := s.backend.do("state "+name, func() C.int32_t { return C.shim_state_reset(s.ptr, st.buffer) })
+		err := s.backend.device.Do("state "+name, func() int32 { return int32(C.shim_state_reset(s.ptr, st.buffer)) })
 		if err != nil {
 			return err
 		}
@@ -72,7 +72,7 @@ func (s *stream) onState(name string, f func(*C.struct_ggml_backend_buffer) C.in
 	if st == nil {
 		return status.Errorf(status.NotFound, "there is no state %q", name)
 	}
-	return s.backend.do("state "+name, func() C.int32_t { return f(st.buffer) })
+	return s.backend.device.Do("state "+name, func() int32 { return int32(f(st.buffer)) })
 }
 
 // Build gives no executable that is nil inside: callers compare with nil what they close.
@@ -87,7 +87,7 @@ func (s *stream) Build(p *graph.Program) (backend.Executable, error) {
 func (s *stream) Close() error {
 	if !C.shim_stream_abandoned(s.ptr) {
 		for _, st := range s.states {
-			C.shim_buffer_free(s.backend.device, st.buffer)
+			s.backend.device.FreeBuffer(unsafe.Pointer(st.buffer))
 		}
 		C.shim_stream_free(s.ptr)
 	}

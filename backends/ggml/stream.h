@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "contention.h"
-#include "device.h"
+#include "device/struct.h"
 #include "threadpools.h"
 
 struct shim_stream {

@@ -110,7 +110,7 @@ var sizes = func() []int64 {
 	return s
 }()
 
-func small(b *Backend) { b.uploads.piece, b.uploads.least = 4096, 1 }
+var small = Options{UploadPiece: 4096, UploadLeast: 1}
 
 func totalBytes(tensors []*weights.Tensor) int64 {
 	n := int64(0)
@@ -125,8 +125,7 @@ func TestUploadOnDevice(t *testing.T) {
 	for _, p := range []weights.Placement{weights.Mapped, weights.Copied} {
 		for _, lazy := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%v, lazy %v", p, lazy), func(t *testing.T) {
-				b := deviceBackend(t, Options{})
-				small(b)
+				b := deviceBackend(t, small)
 				w, all := opened(t, path, p)
 				total := totalBytes(all)
 				if !lazy {
@@ -145,7 +144,7 @@ func TestUploadOnDevice(t *testing.T) {
 				}
 				requireOnDevice(t, b, w, all)
 				require.Equal(t, total, b.WeightBytes(w), "once, whoever asks")
-				require.NotNil(t, b.uploads.stager, "through pinned memory")
+				require.True(t, b.device.Staged(), "through pinned memory")
 			})
 		}
 	}
@@ -156,16 +155,17 @@ func TestPlainUploadOnDevice(t *testing.T) {
 	b := deviceBackend(t, Options{})
 	w, all := opened(t, sizedFile(t, sizes...), weights.Mapped)
 	require.NoError(t, b.Upload(all, nil))
-	require.Nil(t, b.uploads.stager)
+	require.False(t, b.device.Staged())
 	requireOnDevice(t, b, w, all)
 }
 
 func TestCancelledUploadOnDevice(t *testing.T) {
 	for _, staged := range []bool{true, false} {
-		b := deviceBackend(t, Options{})
+		o := Options{}
 		if staged {
-			small(b)
+			o = small
 		}
+		b := deviceBackend(t, o)
 		w, all := opened(t, sizedFile(t, sizes...), weights.Mapped)
 		total := totalBytes(all)
 		err := b.Upload(all, func(done int64) bool { return done < total/2 })
@@ -187,8 +187,7 @@ func TestCancelledUploadOnDevice(t *testing.T) {
 
 // A file that is cut short under its mapping, after the check of its length.
 func TestUploadOfACutFileOnDevice(t *testing.T) {
-	b := deviceBackend(t, Options{})
-	small(b)
+	b := deviceBackend(t, small)
 	path := sizedFile(t, sizes...)
 	whole, err := os.ReadFile(path)
 	require.NoError(t, err)
@@ -210,8 +209,9 @@ func TestUploadOfACutFileOnDevice(t *testing.T) {
 }
 
 func TestUploadBeyondTheBudgetOnDevice(t *testing.T) {
-	b := deviceBackend(t, Options{WeightsBudget: 100_000})
-	small(b)
+	o := small
+	o.WeightsBudget = 100_000
+	b := deviceBackend(t, o)
 	w, all := opened(t, sizedFile(t, 20_000, 20_000), weights.Mapped)
 	err := b.Upload(all, nil)
 	require.Equal(t, status.OutOfMemory, status.Of(err))
@@ -234,8 +234,7 @@ func bound(t *testing.T, b *Backend, g *graph.Graph) *graph.Program {
 
 // Uploads and plans of the same weights from several goroutines.
 func TestUploadsAtOnceOnDevice(t *testing.T) {
-	b := deviceBackend(t, Options{})
-	small(b)
+	b := deviceBackend(t, small)
 	w, all := opened(t, sizedFile(t, sizes...), weights.Mapped)
 	var group sync.WaitGroup
 	for i := range 4 {
@@ -267,8 +266,7 @@ func TestUploadOnTheCPU(t *testing.T) {
 // What a lowering takes as it is stored goes with all others through pinned memory: on
 // devices other than the CPU every weight of a convolution and of a product.
 func TestUploadAheadOfLoweringOnDevice(t *testing.T) {
-	b := deviceBackend(t, Options{})
-	small(b)
+	b := deviceBackend(t, small)
 	const channels, outs, taps, length = 3, 5, 4, 33
 	kernel, projection := normal(outs*channels*taps), normal(2*length)
 	w := newWeights(t, map[string][]float32{"kernel": kernel, "projection": projection},
@@ -285,7 +283,7 @@ func TestUploadAheadOfLoweringOnDevice(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, b.uploadWeightsOf(p))
 	require.Equal(t, int64(4*(len(kernel)+len(projection))), b.WeightBytes(w))
-	require.NotNil(t, b.uploads.stager, "they went through pinned memory")
+	require.True(t, b.device.Staged(), "they went through pinned memory")
 
 	x, got := normal(channels*length), make([]float32, outs*2)
 	require.NoError(t, build(t, b, newStream(t, b), g).Run(buffers(x), buffers(got), options()))

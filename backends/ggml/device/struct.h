@@ -1,13 +1,13 @@
 /* A device of a plugin, as the streams of one backend share it. */
-#ifndef SHIM_DEVICE_H
-#define SHIM_DEVICE_H
+#ifndef SHIM_DEVICE_STRUCT_H
+#define SHIM_DEVICE_STRUCT_H
 
 #include <utility>
 #include <vector>
 
-#include "library/guard.h"
-#include "library/poison.h"
-#include "library/table.h"
+#include "../library/guard.h"
+#include "../library/poison.h"
+#include "../library/table.h"
 #include "spare_memory.h"
 
 struct shim_device {

@@ -1,12 +1,8 @@
-package ggml
-
-// #include "shim.h"
-import "C"
+package device
 
 import (
 	"runtime"
 
-	"qtsaccel/core/graph"
 	"qtsaccel/core/status"
 	"qtsaccel/core/weights"
 )
@@ -40,16 +36,19 @@ func (u *uploads) close() {
 }
 
 // stagerFor gives the pinned memory for an upload, nil where it goes without.
-func (u *uploads) stagerFor(b *Backend, bytes int64) (*stager, error) {
+func (u *uploads) stagerFor(d *Device, bytes int64) (*stager, error) {
 	if u.piece == 0 {
-		u.piece, u.least = pieceBytes, leastStaged
+		u.piece = pieceBytes
+	}
+	if u.least == 0 {
+		u.least = leastStaged
 	}
 	if u.plain || bytes < u.least {
 		return nil, nil
 	}
 	if u.stager == nil {
 		var err error
-		if u.stager, err = newStager(b, min(runtime.GOMAXPROCS(0), mostReaders), u.piece); err != nil {
+		if u.stager, err = newStager(d, min(runtime.GOMAXPROCS(0), mostReaders), u.piece); err != nil {
 			return nil, err
 		}
 		u.plain = u.stager == nil
@@ -57,12 +56,12 @@ func (u *uploads) stagerFor(b *Backend, bytes int64) (*stager, error) {
 	return u.stager, nil
 }
 
-// Upload puts tensors onto the device; see [backend.Backend]. On the CPU they stay
+// Upload puts tensors onto the device; see package backend. On the CPU they stay
 // where they are.
-func (b *Backend) Upload(tensors []*weights.Tensor, progress func(done int64) bool) error {
-	if b.cpu {
+func (d *Device) Upload(tensors []*weights.Tensor, progress func(done int64) bool) error {
+	if d.CPU {
 		return weights.EachUploaded(tensors, progress, func(t *weights.Tensor) error {
-			_, err := b.copies.Get(t, nil, 0, func(data []byte) (weights.Copy, error) { return b.newWeight(t.Type, data) })
+			_, _, err := d.Weight(t, nil)
 			return err
 		})
 	}
@@ -74,7 +73,7 @@ func (b *Backend) Upload(tensors []*weights.Tensor, progress func(done int64) bo
 		reported = done
 		return progress == nil || progress(done)
 	}
-	err := b.upload(tensors, func(missing []weights.Missing) error { return b.checkFree(missing) },
+	err := d.upload(tensors, func(missing []weights.Missing) error { return d.checkFree(missing) },
 		func(left int64) bool { return report(all - left) })
 	if err == nil && reported < all && !report(all) {
 		err = weights.ErrCancelled(all)
@@ -83,18 +82,18 @@ func (b *Backend) Upload(tensors []*weights.Tensor, progress func(done int64) bo
 }
 
 // WeightBytes is what weights take of the device's memory.
-func (b *Backend) WeightBytes(w *weights.Weights) int64 { return b.copies.Bytes(w) }
+func (d *Device) WeightBytes(w *weights.Weights) int64 { return d.copies.Bytes(w) }
 
 // checkFree finds before anything is copied that the device has not enough memory.
-func (b *Backend) checkFree(missing []weights.Missing) error {
+func (d *Device) checkFree(missing []weights.Missing) error {
 	wanted := bytesMissing(missing)
-	var total, free C.uint64_t
-	if err := b.do("memory", func() C.int32_t { return C.shim_device_memory(b.device, &total, &free) }); err != nil {
+	total, free, err := d.Memory()
+	if err != nil {
 		return err
 	}
 	if total > 0 && wanted > int64(free) {
-		return status.Errorf(status.OutOfMemory, "%d tensors: %d bytes wanted, %s has %d free of %d", len(missing), wanted, b.info.Name,
-			uint64(free), uint64(total))
+		return status.Errorf(status.OutOfMemory, "%d tensors: %d bytes wanted, %s has %d free of %d", len(missing), wanted, d.Name,
+			free, total)
 	}
 	return nil
 }
@@ -107,36 +106,36 @@ func bytesMissing(missing []weights.Missing) int64 {
 	return n
 }
 
-// uploadWeightsOf uploads what a program takes as it is stored. Lowering would, too, one
-// after the other.
-func (b *Backend) uploadWeightsOf(p *graph.Program) error {
-	if b.cpu {
+// UploadStored puts those tensors onto the device, as they are stored, that are not there
+// yet. On the CPU that is nothing.
+func (d *Device) UploadStored(tensors []*weights.Tensor) error {
+	if d.CPU {
 		return nil
 	}
-	var tensors []*weights.Tensor
-	for _, n := range p.Nodes {
-		for i, t := range n.In {
-			if t >= 0 && p.Tensors[t].Kind == graph.Weight && b.layoutOf(n.Call, i, p.Tensors[t].Weight) == nil {
-				tensors = append(tensors, p.Tensors[t].Weight)
-			}
-		}
-	}
-	return b.upload(tensors, func([]weights.Missing) error { return nil }, func(int64) bool { return true })
+	return d.upload(tensors, func([]weights.Missing) error { return nil }, func(int64) bool { return true })
+}
+
+// Staged says whether uploads have gone through pinned memory.
+func (d *Device) Staged() bool { return d.uploads.stager != nil }
+
+func (d *Device) storedBytes(w *weights.Tensor) int64 {
+	bytes, _ := stored{}.bytes(d, w.Type)
+	return bytes
 }
 
 // upload makes the plain copies that are missing, if check finds nothing against it.
 // progress is told the bytes left.
-func (b *Backend) upload(tensors []*weights.Tensor, check func([]weights.Missing) error, progress func(left int64) bool) error {
-	return b.copies.GetAll(tensors, nil, b.plainBytes, func(missing []weights.Missing, ready func(int, weights.Copy)) error {
+func (d *Device) upload(tensors []*weights.Tensor, check func([]weights.Missing) error, progress func(left int64) bool) error {
+	return d.copies.GetAll(tensors, nil, d.storedBytes, func(missing []weights.Missing, ready func(int, weights.Copy)) error {
 		if err := check(missing); err != nil {
 			return err
 		}
 		left := bytesMissing(missing)
-		staged, err := b.uploads.stagerFor(b, left)
+		staged, err := d.uploads.stagerFor(d, left)
 		if err != nil {
 			return err
 		}
-		u := &upload{backend: b, missing: missing, ready: ready, progress: progress, left: left}
+		u := &upload{device: d, missing: missing, ready: ready, progress: progress, left: left}
 		if !progress(left) {
 			return weights.ErrCancelled(0)
 		}
@@ -145,7 +144,7 @@ func (b *Backend) upload(tensors []*weights.Tensor, check func([]weights.Missing
 		}
 		err = u.through(staged)
 		if status.Of(err) == status.Internal {
-			b.uploads.stager = nil // what an assertion left half done there is left alone
+			d.uploads.stager = nil // what an assertion left half done there is left alone
 		}
 		return err
 	})
@@ -153,7 +152,7 @@ func (b *Backend) upload(tensors []*weights.Tensor, check func([]weights.Missing
 
 // upload is an upload under way.
 type upload struct {
-	backend  *Backend
+	device   *Device
 	missing  []weights.Missing
 	ready    func(i int, made weights.Copy)
 	progress func(left int64) bool
@@ -178,7 +177,7 @@ func (u *upload) plainly() error {
 		if err != nil {
 			return err
 		}
-		w, err := u.backend.newWeight(m.Tensor.Type, data)
+		w, err := u.device.newWeight(m.Tensor.Type, data)
 		if err != nil {
 			return status.Wrapf(err, "tensor %q, %v", m.Tensor.Name, m.Tensor.Type)
 		}

@@ -2,9 +2,9 @@
 #include <memory>
 #include <vector>
 
+#include "../library/tensor_header.h"
 #include "device.h"
-#include "library/tensor_header.h"
-#include "shim.h"
+#include "struct.h"
 
 namespace {
 

@@ -1,9 +1,9 @@
-#include "device.h"
+#include "struct.h"
 
 #include <memory>
 
-#include "library/tensor_header.h"
-#include "shim.h"
+#include "../library/tensor_header.h"
+#include "device.h"
 
 namespace {
 

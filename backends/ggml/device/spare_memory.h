@@ -10,7 +10,7 @@
 #include <mutex>
 #include <vector>
 
-#include "library/table.h"
+#include "../library/table.h"
 
 namespace shim {
 

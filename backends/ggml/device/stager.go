@@ -1,6 +1,6 @@
-package ggml
+package device
 
-// #include "shim.h"
+// #include "device.h"
 import "C"
 
 import (
@@ -9,6 +9,7 @@ import (
 	"unsafe"
 
 	"qtsaccel/backends/ggml/library"
+	"qtsaccel/core/gguf"
 	"qtsaccel/core/guarded"
 	"qtsaccel/core/status"
 )
@@ -16,17 +17,17 @@ import (
 // stager is pinned host memory in pieces. Goroutines read tensors into pieces, from
 // their files or from memory, while the device copies out of others.
 type stager struct {
-	backend *Backend
+	device  *Device
 	ptr     *C.struct_shim_stager
 	pieces  [][]byte
 	readers int
 }
 
 // newStager gives nil where the device has no pinned memory.
-func newStager(b *Backend, readers int, piece int64) (*stager, error) {
-	s := &stager{backend: b, readers: readers, pieces: make([][]byte, readers+flyingPieces)}
-	err := b.do("pinned memory", func() C.int32_t {
-		return C.shim_stager_new(b.device, C.int32_t(len(s.pieces)), C.size_t(piece), &s.ptr)
+func newStager(d *Device, readers int, piece int64) (*stager, error) {
+	s := &stager{device: d, readers: readers, pieces: make([][]byte, readers+flyingPieces)}
+	err := d.Do("pinned memory", func() int32 {
+		return int32(C.shim_stager_new(d.ptr, C.int32_t(len(s.pieces)), C.size_t(piece), &s.ptr))
 	})
 	if err != nil || s.ptr == nil {
 		return nil, err
@@ -158,18 +159,18 @@ func (t *staged) send(f filled) error {
 	if f.err != nil {
 		return f.err
 	}
-	p, b := t.parts[f.part], t.backend
+	p, d := t.parts[f.part], t.device
 	typ := t.missing[p.tensor].Tensor.Type
 	ne := extents(typ.Shape)
 	if t.buffers[p.tensor] == nil {
-		if C.shim_weight_alloc(b.device, dtypes[typ.DType], &ne[0], &t.buffers[p.tensor]) != 0 {
-			return library.LastFailure(b.info.Name)
+		if C.shim_weight_alloc(d.ptr, C.int32_t(gguf.Number(typ.DType)), &ne[0], &t.buffers[p.tensor]) != 0 {
+			return library.LastFailure(d.Name)
 		}
 	}
 	t.flying = append(t.flying, f) // also where it fails: some of it may be under way
-	if C.shim_stager_send(t.stager.ptr, C.int32_t(f.piece), dtypes[typ.DType], &ne[0], t.buffers[p.tensor],
+	if C.shim_stager_send(t.stager.ptr, C.int32_t(f.piece), C.int32_t(gguf.Number(typ.DType)), &ne[0], t.buffers[p.tensor],
 		C.size_t(p.offset), C.size_t(p.bytes)) != 0 {
-		return library.LastFailure(b.info.Name)
+		return library.LastFailure(d.Name)
 	}
 	return nil
 }
@@ -179,12 +180,12 @@ func (t *staged) land() error {
 	f := t.flying[0]
 	p := t.parts[f.part]
 	if C.shim_stager_wait(t.stager.ptr, C.int32_t(f.piece)) != 0 {
-		return library.LastFailure(t.backend.info.Name)
+		return library.LastFailure(t.device.Name)
 	}
 	t.flying = t.flying[1:]
 	t.free <- f.piece
 	if t.rest[p.tensor] -= p.bytes; t.rest[p.tensor] == 0 {
-		t.ready(p.tensor, weight{t.backend.device, t.buffers[p.tensor]})
+		t.ready(p.tensor, weight{t.device.ptr, t.buffers[p.tensor]})
 		t.buffers[p.tensor] = nil
 	}
 	return t.went(p.bytes)
@@ -195,13 +196,13 @@ func (t *staged) land() error {
 func (t *staged) abandon() {
 	for _, f := range t.flying {
 		if C.shim_stager_wait(t.stager.ptr, C.int32_t(f.piece)) != 0 {
-			t.backend.uploads.close()
+			t.device.uploads.close()
 			break
 		}
 	}
 	for _, buffer := range t.buffers {
 		if buffer != nil {
-			C.shim_buffer_free(t.backend.device, buffer)
+			C.shim_buffer_free(t.device.ptr, buffer)
 		}
 	}
 }

@@ -2,9 +2,9 @@
  * Weights that the CPU's products find rearranged for its instruction set, in ggml's
  * extra buffer types. What lies there can neither be read back nor changed.
  */
+#include "../library/tensor_header.h"
 #include "device.h"
-#include "library/tensor_header.h"
-#include "shim.h"
+#include "struct.h"
 
 void shim::find_layouts(shim_device &device, ggml_backend_reg_t reg) {
     const auto types_of = reinterpret_cast<ggml_backend_dev_get_extra_bufts_t>(
