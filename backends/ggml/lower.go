@@ -65,7 +65,7 @@ type lowerFunc func(c *call) []node
 
 // lowering gives an operator's lowering, nil where there is none.
 func (b *Backend) lowering(op string) lowerFunc {
-	if f, ok := kernelLowerings[op]; ok && b.cpu {
+	if f, ok := kernelLowerings()[op]; ok && b.cpu {
 		return f
 	}
 	return lowerings[op]

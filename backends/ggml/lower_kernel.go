@@ -6,6 +6,7 @@ import "C"
 import (
 	"math"
 	"slices"
+	"sync"
 
 	"qtsaccel/backends/kernels"
 	"qtsaccel/core/ops"
@@ -13,26 +14,28 @@ import (
 	"qtsaccel/core/tensor"
 )
 
-// kernelsByName are the kernels of our own.
-var kernelsByName = func() map[string]kernels.Kernel {
+// kernelsByName are the kernels of our own. They are asked for at their first use: where
+// Go is a library's, its packages are initialised beside C++'s static objects, which the
+// entries are, and may find some of them only.
+var kernelsByName = sync.OnceValue(func() map[string]kernels.Kernel {
 	list := map[string]kernels.Kernel{}
 	for k := range kernels.All() {
 		list[k.Name()] = k
 	}
 	return list
-}()
+})
 
 // kernelLowerings are the operators that are one call of a kernel each, as its entry
 // says: the CPU needs no other lowering of them.
-var kernelLowerings = func() map[string]lowerFunc {
+var kernelLowerings = sync.OnceValue(func() map[string]lowerFunc {
 	list := map[string]lowerFunc{}
-	for name, k := range kernelsByName {
+	for name, k := range kernelsByName() {
 		if as, ok := k.Operator(); ok {
 			list[name] = one(func(c *call) node { return c.asKernel(name, as) })
 		}
 	}
 	return list
-}()
+})
 
 // asKernel lowers a call of an operator to one of the kernel of its name.
 func (c *call) asKernel(name string, as kernels.Operator) node {
@@ -91,7 +94,7 @@ func floatBits(v float64) C.int32_t { return C.int32_t(int32(math.Float32bits(fl
 
 // kernel runs the kernel of our own that has a name, which only the CPU does.
 func (l *lowering) kernel(name string, t tensor.Type, with numbers, inputs ...node) node {
-	k, ok := kernelsByName[name]
+	k, ok := kernelsByName()[name]
 	if !ok {
 		l.err = status.Errorf(status.Internal, "there is no kernel %q", name)
 		return none

@@ -46,7 +46,8 @@ const (
 // Kernel is an entry of the list of kernels.
 type Kernel struct{ entry *C.struct_kernels_kernel }
 
-// All gives every kernel, in no particular order.
+// All gives every kernel, in no particular order. The entries are static objects of C++:
+// not for the initialisation of Go packages, which in a shared library runs beside theirs.
 func All() iter.Seq[Kernel] {
 	return func(yield func(Kernel) bool) {
 		for k := C.kernels_first(); k != nil && yield(Kernel{k}); k = k.next {
