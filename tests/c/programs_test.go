@@ -186,6 +186,15 @@ func TestDefaultBackendIsDecidedOnce(t *testing.T) {
 	})
 }
 
+// What is initialised beside Go when the library is loaded is there at the first call, in
+// whichever order that happens to be done.
+func TestFirstUse(t *testing.T) {
+	program := compile(t, "first_use", &product)
+	for range 20 {
+		run(t, "", "cpu", program)
+	}
+}
+
 func TestDebugTells(t *testing.T) {
 	program := compile(t, "debug", &product)
 	onEachBackend(t, func(t *testing.T, backend string) {
