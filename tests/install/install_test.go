@@ -16,8 +16,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// What the consumers print.
-const right = "100: 2 4 6\n"
+// What the consumers print: the version, then numbers.
+const right = "200: 2 4 6\n"
 
 func TestMain(m *testing.M) {
 	if os.Getenv("QTSACCEL_TEST_INSTALL") != "1" {
@@ -112,7 +112,7 @@ func testCMake(t *testing.T, prefix string) {
 	require.NoError(t, err)
 	require.Equal(t, right, run(t, "/", nil, filepath.Join(build, "consumer_static"), string(plugins)))
 
-	for _, version := range []string{"0.2", "1.0"} {
+	for _, version := range []string{"0.3", "1.0"} {
 		out, err := try(build, nil, "cmake", append(configure, "-DWANTED="+version, "--fresh")...)
 		require.Error(t, err)
 		require.Contains(t, out, `compatible with requested version "`+version+`"`)
