@@ -15,6 +15,7 @@ import "C"
 import (
 	"fmt"
 	"runtime"
+	"sync"
 	"unsafe"
 
 	"qtsaccel/backends/ggml/library"
@@ -51,6 +52,11 @@ type Device struct {
 	uploads uploads
 }
 
+// opening is held while a device is opened: ggml's Vulkan backend enters a device into its
+// list before it is whole, and another thread that asks for the same one would find its
+// functions null.
+var opening sync.Mutex
+
 // Open makes a device of a plugin ready. DEVICE_UNAVAILABLE: there is none of that index,
 // with how many there are.
 func Open(p *library.Plugin, o Options) (*Device, error) {
@@ -69,6 +75,8 @@ func Open(p *library.Plugin, o Options) (*Device, error) {
 	if !d.CPU {
 		d.Name = fmt.Sprintf("%s:%d", o.Kind, o.Index)
 	}
+	opening.Lock()
+	defer opening.Unlock()
 	runtime.LockOSThread() // the message stays with the thread
 	defer runtime.UnlockOSThread()
 	if C.shim_device_new((*C.struct_shim_plugin)(p.Handle()), C.int32_t(o.Index), C.bool(d.CPU), &d.ptr) != 0 {
