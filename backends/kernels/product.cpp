@@ -9,47 +9,9 @@ namespace kernels {
 
 namespace {
 
-namespace every {
-#define LANES 4
-#include "conv_body.h"
-
-#include "check_body.h"
-#undef LANES
-}  // namespace every
-
-#if defined(KERNELS_X86)
-
-BEGIN_FOR("avx2,fma,f16c")
-namespace avx2 {
-#define LANES 8
-#include "conv_body.h"
-
-#include "check_body.h"
-#undef LANES
-}  // namespace avx2
-END_FOR
-
-#define LANES 16
-BEGIN_FOR("avx512f,avx512bw,fma,f16c")
-namespace avx512 {
-#include "conv_body.h"
-
-#include "check_body.h"
-}  // namespace avx512
-END_FOR
-
-#define WITH_BF16
-BEGIN_FOR("avx512f,avx512bw,avx512bf16,fma,f16c")
-namespace avx512_bf16 {
-#include "conv_body.h"
-
-#include "check_body.h"
-}  // namespace avx512_bf16
-END_FOR
-#undef WITH_BF16
-#undef LANES
-
-#endif
+#define BODY "dense_body.h"
+#define BODY_USES_BF16
+#include "each_target.h"
 
 /* The kernels compiled for one instruction set. */
 struct variant {
