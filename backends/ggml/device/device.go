@@ -52,7 +52,7 @@ type Device struct {
 	uploads uploads
 }
 
-// opening is held while a device is opened: ggml's Vulkan backend enters a device into its
+// opening is held while a GPU is opened: ggml's Vulkan backend enters a device into its
 // list before it is whole, and another thread that asks for the same one would find its
 // functions null.
 var opening sync.Mutex
@@ -75,8 +75,10 @@ func Open(p *library.Plugin, o Options) (*Device, error) {
 	if !d.CPU {
 		d.Name = fmt.Sprintf("%s:%d", o.Kind, o.Index)
 	}
-	opening.Lock()
-	defer opening.Unlock()
+	if !d.CPU {
+		opening.Lock()
+		defer opening.Unlock()
+	}
 	runtime.LockOSThread() // the message stays with the thread
 	defer runtime.UnlockOSThread()
 	if C.shim_device_new((*C.struct_shim_plugin)(p.Handle()), C.int32_t(o.Index), C.bool(d.CPU), &d.ptr) != 0 {
