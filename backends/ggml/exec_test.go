@@ -15,6 +15,7 @@ import (
 	"qtsaccel/core/graph"
 	"qtsaccel/core/ops"
 	"qtsaccel/core/status"
+	"qtsaccel/core/status/statustest"
 	"qtsaccel/core/tensor"
 	"qtsaccel/core/weights"
 )
@@ -142,7 +143,7 @@ func TestCancelledRun(t *testing.T) {
 	plan := build(t, b, newStream(t, b), chain(t, 100))
 	x, y, o := ramp(100), make([]float32, 100), options()
 	*o.Cancel = 1
-	requireStatus(t, status.Cancelled, plan.Run(buffers(x), buffers(y), o))
+	statustest.Require(t, status.Cancelled, plan.Run(buffers(x), buffers(y), o))
 	*o.Cancel = 0
 	require.NoError(t, plan.Run(buffers(x), buffers(y), o))
 	require.Equal(t, chained(x), y)
@@ -182,9 +183,9 @@ func TestFailedAssertion(t *testing.T) {
 	rows := make([]float32, 2)
 	require.NoError(t, plan.Run(buffers([]int32{1}), buffers(rows), options()))
 	require.Equal(t, []float32{3, 4}, rows)
-	requireStatus(t, status.Internal, plan.Run(buffers([]int32{1000}), buffers(rows), options()), "GGML_ASSERT", "cpu: ")
-	requireStatus(t, status.Internal, plan.Run(buffers([]int32{1}), buffers(rows), options()), "the session has failed before", "GGML_ASSERT")
-	requireStatus(t, status.Internal, s.AddState("late", f32(2)), "the session has failed before", "GGML_ASSERT")
+	statustest.Require(t, status.Internal, plan.Run(buffers([]int32{1000}), buffers(rows), options()), "GGML_ASSERT", "cpu: ")
+	statustest.Require(t, status.Internal, plan.Run(buffers([]int32{1}), buffers(rows), options()), "the session has failed before", "GGML_ASSERT")
+	statustest.Require(t, status.Internal, s.AddState("late", f32(2)), "the session has failed before", "GGML_ASSERT")
 
 	// Nothing else is touched by it.
 	for i, other := range []backend.Executable{beside, build(t, b, newStream(t, b), g)} {
@@ -232,7 +233,7 @@ func TestStateIsReadAsItWasWhenItWasLookedAt(t *testing.T) {
 	require.NoError(t, s.ResetState())
 	require.NoError(t, s.ReadState("s", 8, buffer(got).Data, 8))
 	require.Equal(t, []float32{0, 0}, got)
-	requireStatus(t, status.NotFound, s.ReadState("t", 0, buffer(got).Data, 8), `"t"`)
+	statustest.Require(t, status.NotFound, s.ReadState("t", 0, buffer(got).Data, 8), `"t"`)
 }
 
 func TestOutputsOfAnyKind(t *testing.T) {
@@ -270,7 +271,7 @@ func TestWeightsAreHeldWhileTheyAreUsed(t *testing.T) {
 	p, err := g.Bind(nil, b.Supports)
 	require.NoError(t, err)
 	_, err = s.Build(p)
-	requireStatus(t, status.InvalidState, err, `"w"`, "no data")
+	statustest.Require(t, status.InvalidState, err, `"w"`, "no data")
 
 	data := buffer([]float32{1, 2, 3, 4})
 	require.NoError(t, w.Set("w", bytesOf(data)))
@@ -323,7 +324,7 @@ func TestMaskIsShared(t *testing.T) {
 func TestOutOfMemory(t *testing.T) {
 	b := cpuBackend(t, 1)
 	s := newStream(t, b)
-	requireStatus(t, status.OutOfMemory, s.AddState("vast", f32(1<<40)), `"vast"`, "4398046511104")
+	statustest.Require(t, status.OutOfMemory, s.AddState("vast", f32(1<<40)), `"vast"`, "4398046511104")
 
 	// A graph whose inputs are small and whose intermediate results are not.
 	g := newGraph(t)
@@ -333,14 +334,14 @@ func TestOutOfMemory(t *testing.T) {
 	p, err := g.Bind(nil, b.Supports)
 	require.NoError(t, err)
 	_, err = s.Build(p)
-	requireStatus(t, status.OutOfMemory, err, "cpu: scratch memory", "43980")
+	statustest.Require(t, status.OutOfMemory, err, "cpu: scratch memory", "43980")
 
 	g = newGraph(t)
 	require.NoError(t, g.Output("x", input(t, g, "x", tensor.F32, 1<<40)))
 	p, err = g.Bind(nil, b.Supports)
 	require.NoError(t, err)
 	_, err = s.Build(p)
-	requireStatus(t, status.OutOfMemory, err, "inputs", "4398046511104")
+	statustest.Require(t, status.OutOfMemory, err, "inputs", "4398046511104")
 
 	// The stream goes on.
 	in, out := ramp(100), make([]float32, 100)

@@ -14,6 +14,7 @@ import (
 	"qtsaccel/core/mem"
 	"qtsaccel/core/ops"
 	"qtsaccel/core/status"
+	"qtsaccel/core/status/statustest"
 	"qtsaccel/core/tensor"
 )
 
@@ -77,13 +78,13 @@ func buildFails(t *testing.T, b *Backend, write func(g *graph.Graph) ops.Ref) er
 func TestHugeConstants(t *testing.T) {
 	b := cpuBackend(t, 1)
 	arange := func(g *graph.Graph, n int64) ops.Ref { return mustOp(t, g, "arange", nil, ops.IntAttr("count", n)) }
-	requireStatus(t, status.OutOfMemory, buildFails(t, b, func(g *graph.Graph) ops.Ref { return arange(g, 1<<40) }), "4398046511104 bytes", "free")
-	requireStatus(t, status.OutOfMemory, buildFails(t, b, func(g *graph.Graph) ops.Ref {
+	statustest.Require(t, status.OutOfMemory, buildFails(t, b, func(g *graph.Graph) ops.Ref { return arange(g, 1<<40) }), "4398046511104 bytes", "free")
+	statustest.Require(t, status.OutOfMemory, buildFails(t, b, func(g *graph.Graph) ops.Ref {
 		x := mustOp(t, g, "reshape", []ops.Ref{arange(g, 1<<40)}, ops.IntsAttr("shape", 1<<20, -1))
 		return mustOp(t, g, "slice", []ops.Ref{x}, ops.IntAttr("axis", 1), ops.IntAttr("start", -1), ops.IntAttr("end", math.MinInt64), ops.IntAttr("step", -1))
 	}), "bytes", "free")
 	// Sums of sizes that do not fit in 64 bits.
-	requireStatus(t, status.OutOfMemory, buildFails(t, b, func(g *graph.Graph) ops.Ref {
+	statustest.Require(t, status.OutOfMemory, buildFails(t, b, func(g *graph.Graph) ops.Ref {
 		wide := func(start float64) ops.Ref {
 			one := mustOp(t, g, "arange", nil, ops.IntAttr("count", 1<<48), ops.RealAttr("start", start))
 			return mustOp(t, g, "upsample", []ops.Ref{mustOp(t, g, "reshape", []ops.Ref{one}, ops.IntsAttr("shape", 1, 1, 1<<24, -1))}, ops.IntsAttr("scale", 1<<5, 1<<6))
@@ -94,7 +95,7 @@ func TestHugeConstants(t *testing.T) {
 		}
 		return sum
 	}), "bytes", "free")
-	requireStatus(t, status.OutOfMemory, buildFails(t, b, func(g *graph.Graph) ops.Ref {
+	statustest.Require(t, status.OutOfMemory, buildFails(t, b, func(g *graph.Graph) ops.Ref {
 		x := input(t, g, "x", tensor.F32, 1)
 		sum := x
 		for range 9 {
@@ -114,7 +115,7 @@ func TestMoreRowsThanGgmlCounts(t *testing.T) {
 		x := input(t, g, "x", tensor.F32, 1)
 		return mustOp(t, g, "reduce_sum", []ops.Ref{mustOp(t, g, "expand", []ops.Ref{x}, ops.IntsAttr("shape", rows, 1))}, ops.IntAttr("axis", 0))
 	})
-	requireStatus(t, status.Unsupported, err, "2^31 - 1", fmt.Sprint(rows))
+	statustest.Require(t, status.Unsupported, err, "2^31 - 1", fmt.Sprint(rows))
 }
 
 // assertionChild, when set, makes the test binary the child of the test below.
@@ -151,7 +152,7 @@ func TestFailedAssertionOnSeveralThreads(t *testing.T) {
 	o.Threads = 2
 	rows := make([]float32, 4)
 	require.NoError(t, x.Run(buffers([]int32{1, 0}), buffers(rows), o))
-	requireStatus(t, status.Internal, x.Run(buffers([]int32{1000, 0}), buffers(rows), o), "GGML_ASSERT")
+	statustest.Require(t, status.Internal, x.Run(buffers([]int32{1000, 0}), buffers(rows), o), "GGML_ASSERT")
 	require.NoError(t, x.Close())
 	require.NoError(t, s.Close())
 

@@ -17,16 +17,8 @@ import (
 
 	"qtsaccel/backends/ggml/library/librarytest"
 	"qtsaccel/core/status"
+	"qtsaccel/core/status/statustest"
 )
-
-func requireStatus(t *testing.T, code status.Code, err error, words ...string) {
-	t.Helper()
-	require.Error(t, err)
-	require.Equal(t, code, status.Of(err), err.Error())
-	for _, w := range words {
-		require.Contains(t, err.Error(), w)
-	}
-}
 
 func openLibrary(t testing.TB) *Library {
 	l, err := Open([]string{librarytest.Dir(t)})
@@ -37,9 +29,9 @@ func openLibrary(t testing.TB) *Library {
 func TestOpenNamesEveryPlace(t *testing.T) {
 	one, two := t.TempDir(), filepath.Join(t.TempDir(), "missing")
 	_, err := Open([]string{one, two})
-	requireStatus(t, status.DeviceUnavailable, err, filepath.Join(one, libraryFile("base")), filepath.Join(two, libraryFile("base")))
+	statustest.Require(t, status.DeviceUnavailable, err, filepath.Join(one, libraryFile("base")), filepath.Join(two, libraryFile("base")))
 	_, err = Open(nil)
-	requireStatus(t, status.DeviceUnavailable, err, "no folder")
+	statustest.Require(t, status.DeviceUnavailable, err, "no folder")
 }
 
 func TestOpenIsOnce(t *testing.T) {
@@ -55,7 +47,7 @@ func TestOpenIsOnce(t *testing.T) {
 	other := t.TempDir()
 	copyFile(t, filepath.Join(l.Dir, libraryFile("base")), filepath.Join(other, libraryFile("base")))
 	_, err = Open([]string{other})
-	requireStatus(t, status.InvalidState, err, l.Dir, other)
+	statustest.Require(t, status.InvalidState, err, l.Dir, other)
 }
 
 func copyFile(t *testing.T, from, to string) {
