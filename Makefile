@@ -500,7 +500,7 @@ fmt-check: $(GOFUMPT) $(VENV_STAMP)
 # Generated files are committed; making them again must change nothing.
 .PHONY: generated
 generated: ggml
-	@before="$$(git diff | git hash-object --stdin)"; go generate ./capi && go run ./core/ops/gen; \
+	@before="$$(git diff | git hash-object --stdin)"; go generate ./...; \
 	test "$$before" = "$$(git diff | git hash-object --stdin)" || { echo 'generators changed files: commit what they make'; git diff --stat; exit 1; }
 
 .PHONY: abi

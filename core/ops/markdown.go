@@ -11,7 +11,7 @@ func Markdown() string {
 	var b strings.Builder
 	b.WriteString(`# Operators
 
-Generated from the operator table by ` + "`go run ./core/ops/gen`" + `; do not edit.
+Generated from the operator table by ` + "`go generate ./core/ops`" + `; do not edit.
 
 What ` + "`qtsa_graph_op`" + ` takes: the operator's name, its inputs in this order, its attributes by name. An attribute with another value than the table allows is INVALID_ARGUMENT; devices keep floats in f32. Shapes are row-major, outermost dimension first; the result is f32 unless said. An operator that a device has no kernel for is decomposed into others where the table says how; the error allowed is relative to the largest magnitude of the exact result (and at least to 1), for f32 inputs.
 

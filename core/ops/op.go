@@ -8,6 +8,8 @@
 // of code only where it has a fused kernel for it.
 package ops
 
+//go:generate go run ./gen ../../docs/operators.md
+
 import (
 	"fmt"
 	"sort"

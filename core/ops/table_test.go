@@ -12,7 +12,7 @@ import (
 func TestOperatorsDocIsUpToDate(t *testing.T) {
 	have, err := os.ReadFile("../../docs/operators.md")
 	require.NoError(t, err)
-	require.Equal(t, ops.Markdown(), string(have), "run: go run ./core/ops/gen")
+	require.Equal(t, ops.Markdown(), string(have), "run: go generate ./core/ops")
 }
 
 func TestEveryEntryIsWhole(t *testing.T) {

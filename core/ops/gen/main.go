@@ -1,6 +1,4 @@
-// Command gen writes docs/operators.md from the operator table:
-//
-//	go run ./core/ops/gen
+// Command gen writes docs/operators.md, whose path it is given, from the operator table.
 package main
 
 import (
@@ -11,7 +9,11 @@ import (
 )
 
 func main() {
-	if err := os.WriteFile("docs/operators.md", []byte(ops.Markdown()), 0o644); err != nil {
+	if len(os.Args) != 2 {
+		fmt.Fprintln(os.Stderr, "usage: gen FILE")
+		os.Exit(2)
+	}
+	if err := os.WriteFile(os.Args[1], []byte(ops.Markdown()), 0o644); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
